@@ -1,0 +1,39 @@
+# make demo, make test, make lint, make bench: each sets the environment up by itself.
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/installed
+	@$(BIN)/python examples/first_steps.py
+
+test: $(VENV)/installed
+	@$(BIN)/python -m pytest -n 2 $(PYTEST_FLAGS)
+
+lint: $(VENV)/installed
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet . || { echo "run: $(BIN)/ruff format ."; exit 1; }
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-cache > $(VENV)/imports.txt || { cat $(VENV)/imports.txt; exit 1; }
+	@echo "lint: clean"
+
+bench: $(VENV)/installed
+	@$(BIN)/python benchmarks/training.py
+
+# A virtual environment of our own; where the venv module is missing, virtualenv, and where both are, a line that says what to do.
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "thresher needs Python 3.11 or newer (make PYTHON=python3.12 ...)"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null && $(PYTHON) -m venv $(VENV) \
+	  || $(PYTHON) -m virtualenv --quiet $(VENV) 2>/dev/null \
+	  || { rm -rf $(VENV); echo "python3 -m venv is missing: install it with 'apt-get install python3-venv', or 'pip install virtualenv', and try again"; exit 1; }
+
+$(VENV)/installed: $(VENV)/bin/python pyproject.toml constraints.txt
+	@echo "setting up $(VENV) ..."
+	@$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]' > $(VENV)/install.txt 2>&1 || { cat $(VENV)/install.txt; exit 1; }
+	@touch $@
+
+clean:
+	rm -rf $(VENV) dist build .hypothesis .mypy_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,17 @@
+"""The exceptions that the library raises; the command line and the service translate them, this module knows neither."""
+
+
+class ThresherError(Exception):
+    """The root of every exception of the library's own."""
+
+
+class ParameterError(ThresherError, ValueError):
+    """A parameter lies outside its range; the message names it, its value and what is allowed."""
+
+
+class RowsError(ThresherError, ValueError):
+    """The rows or labels given to a learner are malformed; the message says where and what to do."""
+
+
+class NotFittedError(ThresherError, ValueError):
+    """A learner was asked for scores before it had learned anything."""

@@ -1,0 +1,124 @@
+"""One trip through the documents: score, look for mistakes among the lanes, step where there is one."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.kernels.compiler import kernel
+from thresher.kernels.lanes import score_lanes
+from thresher.kernels.rows import Labels, Rows
+from thresher.kernels.weights import Rule, Steps, Weights, block_of, move_of, step_features
+
+
+class Examples(NamedTuple):
+    """Rows with their labels and the steps that a mistake on them takes."""
+
+    rows: Rows
+    labels: Labels
+    steps: Steps
+
+
+class Lanes(NamedTuple):
+    """What a pass knows of each lane, (blocks, lanes): whether its category is still learning, and its counts.
+
+    `lanes` is a tuple whose length is the number of lanes of a block, so that the compiler knows it.
+    """
+
+    lanes: tuple[int, ...]
+    learning: NDArray[np.bool_]
+    examples: NDArray[np.int64]
+    mistakes: NDArray[np.int64]
+
+
+@kernel
+def set_limits(rule: Rule, others: int, learning: NDArray[np.bool_], limits: NDArray[np.float32]) -> None:
+    """Write into `limits` the score at which a category not listed by a document errs, for each lane."""
+    for lane in range(len(limits)):
+        limits[lane] = rule.low if learning[lane] and others < 0 else np.float32(np.inf)
+
+
+@kernel
+def any_over(scores: NDArray[np.float32], limits: NDArray[np.float32], lanes: tuple[int, ...]) -> bool:
+    """Tell whether any lane's score reaches its limit."""
+    count = 0
+    for lane in range(len(lanes)):
+        count += scores[lane] >= limits[lane]
+    return count > 0
+
+
+@kernel
+def set_targets(
+    labels: Labels, row: int, first: int, learning: NDArray[np.bool_], targets: NDArray[np.int8]
+) -> None:
+    """Write into `targets` the row's label for each lane of the block that starts at category `first`."""
+    for lane in range(len(targets)):
+        targets[lane] = labels.others
+    for k in range(labels.indptr[row], labels.indptr[row + 1]):
+        lane = labels.categories[k] - first
+        if 0 <= lane < len(targets):
+            targets[lane] = labels.signs[k]
+    for lane in range(len(targets)):
+        if not learning[lane]:
+            targets[lane] = 0
+
+
+@kernel
+def any_listed(labels: Labels, row: int, first: int, width: int) -> bool:
+    """Tell whether the row lists a category of the block."""
+    for k in range(labels.indptr[row], labels.indptr[row + 1]):
+        if 0 <= labels.categories[k] - first < width:
+            return True
+    return False
+
+
+@kernel
+def learn_rows(
+    examples: Examples, order: NDArray[np.int64], rule: Rule, block: int, lanes: Lanes, weights: Weights
+) -> None:
+    """Learn the rows in `order` for one block of categories; writes the block's lanes and weights."""
+    rows, labels = examples.rows, examples.labels
+    learning, seen, mistakes = lanes.learning[block], lanes.examples[block], lanes.mistakes[block]
+    own, width = block_of(weights, block), len(lanes.lanes)
+    scores, limits = np.empty(width, dtype=np.float32), np.empty(width, dtype=np.float32)
+    targets = np.empty(width, dtype=np.int8)
+    set_limits(rule, labels.others, learning, limits)
+    for row in order:
+        start, stop = rows.indptr[row], rows.indptr[row + 1]
+        score_lanes(rows.indices, rows.data, start, stop, own.weight, lanes.lanes, scores)
+        if labels.others < 0:
+            for lane in range(width):
+                seen[lane] += learning[lane]
+        if not any_listed(labels, row, block * width, width) and not any_over(scores, limits, lanes.lanes):
+            continue
+        set_targets(labels, row, block * width, learning, targets)
+        for lane in range(width):
+            if labels.others == 0 and targets[lane] != 0:
+                seen[lane] += 1
+            promote = targets[lane] > 0 and scores[lane] <= rule.high
+            if promote or (targets[lane] < 0 and scores[lane] >= rule.low):
+                mistakes[lane] += 1
+                step_features(rows.indices[start:stop], move_of(examples.steps, row, lane, promote, seen[lane]), rule, own)
+
+
+@kernel
+def learn_blocks(examples: Examples, order: NDArray[np.int64], rule: Rule, lanes: Lanes, weights: Weights) -> None:
+    """Learn the rows in `order` for all blocks, one after the other; writes lanes and weights."""
+    for block in range(weights.weight.shape[0]):
+        learn_rows(examples, order, rule, block, lanes, weights)
+
+
+@kernel
+def score_rows(
+    rows: Rows, start: int, stop: int, lanes: tuple[int, ...], weight: NDArray[np.float32], scores: NDArray[np.float32]
+) -> None:
+    """Write into `scores` (rows, categories) the scores of the rows from start to stop."""
+    width = len(lanes)
+    total = np.empty(width, dtype=np.float32)
+    for block in range(weight.shape[0]):
+        first = block * width
+        last = min(first + width, scores.shape[1])
+        for row in range(start, stop):
+            score_lanes(rows.indices, rows.data, rows.indptr[row], rows.indptr[row + 1], weight[block], lanes, total)
+            for category in range(first, last):
+                scores[row, category] = total[category - first]

@@ -1,0 +1,166 @@
+"""The weights of all categories in blocks, and one promotion or demotion of them.
+
+A block holds as many categories as it has lanes, feature-major: weight[block, feature, lane].
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.kernels.compiler import kernel
+
+POSITIVE_WINNOW, PERCEPTRON, BALANCED_WINNOW = 0, 1, 2
+
+# Weights stay within 2**-60 .. 2**60 in size and strengths within 2**40, so that no sum of fewer than 2**27 products
+# can overflow float32, and repeated promotion or demotion reaches neither infinity nor the slow denormal numbers.
+LARGEST_WEIGHT = np.float32(2.0**60)
+SMALLEST_WEIGHT = np.float32(2.0**-60)
+LARGEST_STRENGTH = np.float32(2.0**40)
+
+
+class Weights(NamedTuple):
+    """The arrays of a learner's state, each (blocks, features, lanes); those that its rule does not need are empty.
+
+    `weight` is what scores are made of: the weight itself or, for Balanced Winnow, `positive` - `negative`.
+    `moment` is the sum of (step - 1) x (change of weight) over the category's steps, from which its mean follows.
+    """
+
+    weight: NDArray[np.float32]
+    positive: NDArray[np.float32]
+    negative: NDArray[np.float32]
+    dropped: NDArray[np.bool_]
+    moment: NDArray[np.float64]
+
+
+class Rule(NamedTuple):
+    """What a mistake is and what it does: the learner, the limits of the threshold range, the starting weights.
+
+    A positive errs at a score <= `high`, a negative at a score >= `low`.
+    """
+
+    learner: int
+    low: np.float32
+    high: np.float32
+    initial_positive: np.float32
+    initial_negative: np.float32
+    revive: bool
+
+
+class Steps(NamedTuple):
+    """The promotion and the demotion of each row, or a single pair for all rows.
+
+    For the Winnows the factors alpha and beta; for the Perceptron the summands +alpha and -alpha.
+    """
+
+    promotion: NDArray[np.float32]
+    demotion: NDArray[np.float32]
+
+
+@kernel
+def block_of(weights: Weights, block: int) -> Weights:
+    """Return the arrays of one block, as views."""
+    return Weights(
+        weights.weight[block],
+        weights.positive[block],
+        weights.negative[block],
+        weights.dropped[block],
+        weights.moment[block],
+    )
+
+
+@kernel
+def clamped(weight: np.float32) -> np.float32:
+    """Return a Winnow weight within its range."""
+    return min(max(weight, SMALLEST_WEIGHT), LARGEST_WEIGHT)
+
+
+@kernel
+def clamped_sum(weight: np.float32) -> np.float32:
+    """Return a Perceptron weight, which may have either sign, within its range."""
+    return min(max(weight, -LARGEST_WEIGHT), LARGEST_WEIGHT)
+
+
+class Move(NamedTuple):
+    """One step of one lane: the row's promotion and demotion in the order that its label asks for, and its moment."""
+
+    lane: int
+    step: np.float32
+    counterstep: np.float32
+    time: int
+
+
+@kernel
+def move_of(steps: Steps, row: int, lane: int, promote: bool, time: int) -> Move:
+    """Return the step that a mistake on the row takes, up or down."""
+    k = row if len(steps.promotion) > 1 else 0
+    if promote:
+        return Move(lane, steps.promotion[k], steps.demotion[k], time)
+    return Move(lane, steps.demotion[k], steps.promotion[k], time)
+
+
+@kernel
+def moved_weight(learner: int, feature: int, move: Move, weights: Weights) -> np.float32:
+    """Return the weight after one step of its learner's rule; writes the two halves of Balanced Winnow's weight."""
+    lane = move.lane
+    if learner == BALANCED_WINNOW:
+        weights.positive[feature, lane] = clamped(weights.positive[feature, lane] * move.step)
+        weights.negative[feature, lane] = clamped(weights.negative[feature, lane] * move.counterstep)
+        return weights.positive[feature, lane] - weights.negative[feature, lane]
+    if learner == POSITIVE_WINNOW:
+        return clamped(weights.weight[feature, lane] * move.step)
+    return clamped_sum(weights.weight[feature, lane] + move.step)
+
+
+@kernel
+def revive_feature(rule: Rule, feature: int, lane: int, weights: Weights) -> None:
+    """Bring a dropped feature back at its starting weight; writes the block's weights."""
+    weights.dropped[feature, lane] = False
+    weights.weight[feature, lane] = rule.initial_positive
+    if rule.learner == BALANCED_WINNOW:
+        weights.positive[feature, lane] = rule.initial_positive
+        weights.negative[feature, lane] = rule.initial_negative
+
+
+@kernel
+def step_features(features: NDArray[np.int32], move: Move, rule: Rule, weights: Weights) -> None:
+    """Promote or demote the active features for one category of a block; writes the block's weights.
+
+    The strengths of the features play no part in it: they enter the score alone.
+    """
+    lane = move.lane
+    for feature in features:
+        before = np.float64(weights.weight[feature, lane])
+        if weights.dropped.shape[0] > 0 and weights.dropped[feature, lane]:
+            if not rule.revive:
+                continue
+            revive_feature(rule, feature, lane, weights)
+        weights.weight[feature, lane] = moved_weight(rule.learner, feature, move, weights)
+        if weights.moment.shape[0] > 0:
+            change = np.float64(weights.weight[feature, lane]) - before
+            weights.moment[feature, lane] += np.float64(move.time - 1) * change
+
+
+@kernel
+def drop_features(low: np.float32, high: np.float32, chosen: NDArray[np.bool_], weights: Weights) -> None:
+    """Drop the features of the chosen lanes whose weight lies in low .. high, ends included; writes a block's weights.
+
+    A dropped feature weighs nothing, and its mean is nothing.
+    """
+    for feature in range(weights.weight.shape[0]):
+        for lane in range(len(chosen)):
+            if chosen[lane] and low <= weights.weight[feature, lane] <= high:
+                weights.dropped[feature, lane] = True
+                weights.weight[feature, lane] = np.float32(0)
+                if weights.moment.shape[0] > 0:
+                    weights.moment[feature, lane] = np.float64(0)
+
+
+@kernel
+def mean_weights(weights: Weights, examples: NDArray[np.int64], mean: NDArray[np.float32]) -> None:
+    """Write into `mean` each weight's mean over its category's examples, made in float64 and rounded once."""
+    for block, feature, lane in np.ndindex(mean.shape):
+        weight = np.float64(weights.weight[block, feature, lane])
+        if examples[block, lane] > 0:
+            weight -= weights.moment[block, feature, lane] / np.float64(examples[block, lane])
+        mean[block, feature, lane] = np.float32(weight)

@@ -1,0 +1,54 @@
+"""Balanced Winnow: two weights a feature, so that a feature may speak against a category."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.kernels.weights import BALANCED_WINNOW, Steps
+from thresher.learners.learner import MistakeDrivenLearner
+from thresher.learners.parameters import WINNOW_STEPS, Range
+from thresher.learners.steps import multiplicative_steps
+
+
+@dataclass(kw_only=True, eq=False)
+class BalancedWinnow(MistakeDrivenLearner):
+    """Balanced Winnow (section 3); with its default settings it is the paper's best version, BalancedWinnow+.
+
+    Each feature has two weights, and a document is accepted where
+
+        sum of (w+ - w-) x strength > theta.
+
+    On a mistake on a positive document, w+ <- alpha w+ and w- <- beta w- for its active features; on a negative one,
+    w+ <- beta w+ and w- <- alpha w-. The weights start at w+ = 2 theta / d and w- = theta / d.
+
+    Parameters
+    ----------
+    beta : float
+        The demotion, a factor between 0 and 1.
+    theta, alpha, threshold_range, ... :
+        As `MistakeDrivenLearner` explains them.
+
+    Examples
+    --------
+    Documents with the features 0 to 3; category 0 is about feature 0, category 1 about feature 3.
+
+    >>> from thresher import BalancedWinnow, Rows
+    >>> rows = Rows(indptr=[0, 2, 4, 6], indices=[0, 1, 1, 3, 0, 2], data=[1, 1, 1, 2, 1, 1], n_features=4)
+    >>> learner = BalancedWinnow().fit(rows, labels=[[0], [1], [0]])
+    >>> learner.score(rows) > learner.theta
+    array([[ True, False],
+           [False,  True],
+           [ True, False]])
+    """
+
+    steps: ClassVar[dict[str, Range]] = WINNOW_STEPS
+    learner: ClassVar[int] = BALANCED_WINNOW
+    balanced: ClassVar[bool] = True
+
+    alpha: float = 1.2
+    beta: float = 0.8
+
+    def _steps(self, row_weight: NDArray[np.float64]) -> Steps:
+        return multiplicative_steps(self.alpha, self.beta, row_weight)

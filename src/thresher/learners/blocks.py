@@ -1,0 +1,165 @@
+"""The weights of a learner's categories in blocks of lanes: made, grown, copied and read; learners hold one."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.kernels.rows import Rows
+from thresher.kernels.weights import Rule, Steps, Weights, block_of, mean_weights, move_of, step_features
+
+WIDEST_BLOCK = 16
+_CACHE_LINE = 64
+_GROWTH = 1.5
+
+
+class Start(NamedTuple):
+    """What a learner's weights start from; which arrays it keeps."""
+
+    positive: np.float32
+    negative: np.float32
+    balanced: bool
+    discard: bool
+    average: bool
+
+
+def aligned_full(shape: tuple[int, ...], value: Any) -> NDArray[Any]:
+    """Return an array that starts at a cache line, so that a row of lanes never straddles two.
+
+    >>> aligned_full((2, 16), np.float32(1)).ctypes.data % 64
+    0
+    """
+    dtype = np.asarray(value).dtype
+    size = int(np.prod(shape)) * dtype.itemsize
+    memory = np.empty(size + _CACHE_LINE, dtype=np.uint8)
+    offset = -memory.ctypes.data % _CACHE_LINE
+    array = memory[offset : offset + size].view(dtype).reshape(shape)
+    array.fill(value)
+    return array
+
+
+def fitting_width(n_categories: int) -> int:
+    """Return the width of blocks for so many categories: the least power of two that holds them, up to the widest.
+
+    >>> [fitting_width(n) for n in (1, 3, 90)]
+    [1, 4, 16]
+    """
+    return min(WIDEST_BLOCK, 1 << max(n_categories - 1, 0).bit_length())
+
+
+def weight_after_one_step(start: Start, rule: Rule, steps: Steps, promote: bool) -> np.float32:
+    """Return what one promotion or demotion makes of a starting weight, by the kernels' own step."""
+    blocks = Blocks(start._replace(discard=False, average=False), n_features=1, n_categories=1)
+    own = block_of(blocks.weights, 0)
+    step_features(np.zeros(1, dtype=np.int32), move_of(steps, 0, 0, promote, 1), rule, own)
+    return np.float32(own.weight[0, 0])
+
+
+class Blocks:
+    """All weights of a learner, and how many examples each category has been judged on."""
+
+    def __init__(self, start: Start, n_features: int, n_categories: int, width: int | None = None) -> None:
+        self.start = start
+        self.fixed_width = width
+        self.width = width or fitting_width(n_categories)
+        self.n_features = n_features
+        self.n_categories = n_categories
+        self.examples = np.zeros((self._count(n_categories), self.width), dtype=np.int64)
+        self.weights = self._new_weights(n_features)
+        self._mean: NDArray[np.float32] | None = None
+
+    def _count(self, n_categories: int) -> int:
+        return -(-max(n_categories, 1) // self.width)
+
+    def _new_weights(self, capacity: int) -> Weights:
+        def array(kept: bool, value: Any) -> NDArray[Any]:
+            return aligned_full((len(self.examples), capacity if kept else 0, self.width), value)
+
+        start = self.start
+        return Weights(
+            weight=array(True, start.positive - start.negative),
+            positive=array(start.balanced, start.positive),
+            negative=array(start.balanced, start.negative),
+            dropped=array(start.discard, np.bool_(False)),
+            moment=array(start.average, np.float64(0)),
+        )
+
+    @property
+    def lanes(self) -> tuple[int, ...]:
+        """As many numbers as a block has lanes: kernels read the width off the tuple's type."""
+        return tuple(range(self.width))
+
+    def learning(self) -> NDArray[np.bool_]:
+        """Return which lanes hold a category, (blocks, lanes)."""
+        return np.arange(self.examples.size).reshape(self.examples.shape) < self.n_categories
+
+    def by_category(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return a (blocks, features, lanes) array as (features, categories), without spare room."""
+        flat = array.transpose(1, 0, 2).reshape(array.shape[1], -1)
+        return flat[: self.n_features, : self.n_categories]
+
+    def count_by_category(self, array: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return a (blocks, lanes) array as (categories,)."""
+        return array.reshape(-1)[: self.n_categories]
+
+    def grow(self, n_features: int, n_categories: int) -> None:
+        """Make room for more features and categories, which start as all others did."""
+        self._mean = None
+        wider = self.fixed_width is None and fitting_width(n_categories) > self.width
+        if n_features > self.weights.weight.shape[1] or wider or self._count(n_categories) > len(self.examples):
+            self._move(n_features, n_categories, fitting_width(n_categories) if wider else self.width)
+        self.n_features = max(self.n_features, n_features)
+        self.n_categories = max(self.n_categories, n_categories)
+
+    def _move(self, n_features: int, n_categories: int, width: int) -> None:
+        """Move everything into larger arrays, with room to spare for features yet to come."""
+        old_weights, old_examples, old_width = self.weights, self.examples, self.width
+        capacity = old_weights.weight.shape[1]
+        if n_features > capacity:
+            capacity = max(n_features, int(capacity * _GROWTH))
+        self.width = width
+        self.examples = np.zeros((self._count(n_categories), width), dtype=np.int64)
+        self.weights = self._new_weights(capacity)
+        self.examples.reshape(-1)[: old_examples.size] = old_examples.reshape(-1)
+        for target, source in zip(self.weights, old_weights, strict=True):
+            if width == old_width:
+                target[: source.shape[0], : source.shape[1]] = source
+                continue
+            for category in range(self.n_categories):
+                new, old = divmod(category, width), divmod(category, old_width)
+                target[new[0], : source.shape[1], new[1]] = source[old[0], :, old[1]]
+
+    def copy(self) -> "Blocks":
+        """Return a copy that shares nothing that may change."""
+        twin = Blocks.__new__(Blocks)
+        twin.__dict__.update(self.__dict__)
+        twin.examples = self.examples.copy()
+        twin.weights = self._new_weights(self.weights.weight.shape[1])
+        for target, source in zip(twin.weights, self.weights, strict=True):
+            target[...] = source
+        return twin
+
+    def changed(self) -> None:
+        """Forget what was derived from the weights."""
+        self._mean = None
+
+    def scoring_weight(self) -> NDArray[np.float32]:
+        """Return the weights that scores are made of, (blocks, features, lanes): the last or the mean ones."""
+        if not self.start.average:
+            return self.weights.weight
+        if self._mean is None:
+            self._mean = self._means(self.weights)
+        return self._mean
+
+    def scoring(self, rows: Rows) -> tuple[Rows, NDArray[np.float32]]:
+        """Return rows and weights to score them with; for a few rows, the means of their own features alone."""
+        if not self.start.average or self._mean is not None or len(rows.indices) > self.n_features // 4:
+            return rows, self.scoring_weight()
+        features, renumbered = np.unique(rows.indices, return_inverse=True)
+        few = Weights(*(array[:, features] if array.shape[1] else array for array in self.weights))
+        return rows._replace(indices=renumbered.astype(np.int32)), self._means(few)
+
+    def _means(self, weights: Weights) -> NDArray[np.float32]:
+        mean = aligned_full(weights.weight.shape, np.float32(0))
+        mean_weights(weights, self.examples, mean)
+        return mean

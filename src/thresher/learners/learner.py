@@ -1,0 +1,327 @@
+"""What the three learners share: parameters, fit, partial_fit, score. Each learner's own file gives its rule."""
+
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.errors import NotFittedError, RowsError
+from thresher.kernels.passes import Examples
+from thresher.kernels.rows import Labels, Rows
+from thresher.kernels.weights import Rule, Steps
+from thresher.learners.blocks import Blocks, Start, weight_after_one_step
+from thresher.learners.labels import as_labels
+from thresher.learners.parameters import LARGEST, SHARED, Range, check_parameters
+from thresher.learners.rows import as_rows, strengths
+from thresher.learners.training import (
+    SLICE_FEATURES,
+    Discarding,
+    Report,
+    Schedule,
+    Training,
+    count_threads,
+    learn_once,
+    score,
+)
+
+
+@dataclass(kw_only=True, eq=False)
+class MistakeDrivenLearner:
+    """A linear learner for many categories at once that changes its weights only when it errs (sections 3 and 4).
+
+    The score of a document for a category is the sum of strength x weight over its active features; the document is
+    accepted where the score exceeds theta. On a mistake the weights of the active features, and of no others, are
+    promoted or demoted by a step that does not depend on their strengths.
+
+    Parameters
+    ----------
+    theta : float
+        The threshold. A document is accepted where its score is above it.
+    alpha : float
+        The promotion: a factor for the Winnows, a summand for the Perceptron.
+    threshold_range : (float, float) or None
+        In training, all scores within the range are mistakes, its ends included (section 4.2). None is the basic
+        version: a positive errs at score <= theta, a negative at score > theta.
+    average_active : float or None
+        d, the average number of active features of a document, from which the weights start. None: measured at the
+        first call of fit or partial_fit, then fixed (`average_active_`).
+    strength : "binary", "linear" or "sqrt"
+        The strength of a feature that occurs n times: 1, n or the square root of n (section 4.3).
+    normalize : bool
+        Divide the strengths of a document by their sum (section 4.1); the weights then start at theta instead of
+        theta / d.
+    max_passes : int
+        The most passes over the documents; a category stops earlier after a pass without a mistake.
+    shuffle, seed : bool, int
+        Draw the order of the documents anew for each pass.
+    discard : bool
+        Drop features while training (section 4.4), once for each category, after the first pass whose mistakes are
+        fewer than `discard_below` x documents or whose number is `discard_by_pass`; never after the last pass.
+    discard_range : "initial", "zero" or (float, float)
+        The filtering range, ends included. "initial", the paper's: from one demotion to one promotion of the
+        starting weight. "zero": as wide, but centred on 0.
+    discard_below, discard_by_pass : float, int
+        The moment of discarding.
+    discard_final : bool
+        Whether a dropped feature stays dropped for ever. If False, a later mistake in partial_fit in which it is
+        active brings it back at its starting weight, and then takes its step.
+    average : bool
+        Score with the mean of the weights over all examples of the category's run instead of the last ones.
+    n_threads : int or None
+        Threads over blocks of categories; None: one a core. Never changes the result.
+    block_width : int or None
+        Categories a block, a power of two up to 32; None: chosen by their number. Never changes the result.
+
+    Attributes
+    ----------
+    average_active_ : float
+        d, as given or as measured.
+    mistakes_ : array of shape (passes, categories)
+        The mistakes of each pass of the last `fit`, zero where a category had stopped before.
+    n_passes_ : array of shape (categories,)
+        The passes that each category ran in the last `fit`.
+    online_mistakes_ : array of shape (categories,)
+        The mistakes made in `partial_fit` since then.
+    discarded_ : array of shape (categories,)
+        The features that are dropped.
+    """
+
+    steps: ClassVar[dict[str, Range]]
+    learner: ClassVar[int]
+    balanced: ClassVar[bool] = False
+
+    theta: float = 1.0
+    alpha: float = 1.0
+    threshold_range: tuple[float, float] | None = (0.9, 1.1)
+    average_active: float | None = None
+    strength: str = "sqrt"
+    normalize: bool = False
+    max_passes: int = 50
+    shuffle: bool = False
+    seed: int = 0
+    discard: bool = True
+    discard_range: str | tuple[float, float] = "initial"
+    discard_below: float = 0.01
+    discard_by_pass: int = 3
+    discard_final: bool = True
+    average: bool = False
+    n_threads: int | None = None
+    block_width: int | None = None
+
+    def __post_init__(self) -> None:
+        self._blocks: Blocks | None = None
+
+    def get_params(self) -> dict[str, Any]:
+        """Return the parameters by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    # -- learning ----------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        rows: Any,
+        labels: Any,
+        *,
+        n_categories: int | None = None,
+        row_weight: Any = None,
+        progress: Report | None = None,
+    ) -> Self:
+        """Learn from the start: passes over the documents until they make no mistakes or `max_passes` is reached.
+
+        Parameters
+        ----------
+        rows : Rows or csr matrix
+            Counts (or strengths, with strength="linear") of features, a row for each document.
+        labels : Labels or one collection of category numbers for each row
+            A label set is complete: every other category is a negative.
+        n_categories : int, optional
+            At least so many categories, including those that no document has.
+        row_weight : array, optional
+            A mistake on row i takes row_weight[i] steps in one: alpha ** k and beta ** k, or k * alpha.
+        progress : callable, optional
+            Called with a Progress about ten times a second.
+        """
+        self._check_parameters()
+        examples = self._examples(rows, labels, row_weight)
+        average_active = self._measure(examples.rows) if self.average_active is None else float(self.average_active)
+        count = _count_categories(examples.labels, n_categories, 0)
+        blocks = Blocks(self._start(average_active), examples.rows.n_features, count, self.block_width)
+        training = Training(examples, self._rule(average_active, revive=False), self._schedule(average_active), blocks)
+        history = training.run(count_threads(self.n_threads), progress)
+        self.average_active_, self._blocks = average_active, blocks
+        self.mistakes_, self.n_passes_ = history
+        self.online_mistakes_ = np.zeros(count, dtype=np.int64)
+        self.positives_ = _count_positives(examples.labels, count)
+        return self
+
+    def partial_fit(
+        self,
+        rows: Any,
+        labels: Any,
+        *,
+        n_categories: int | None = None,
+        row_weight: Any = None,
+        progress: Report | None = None,
+    ) -> Self:
+        """Go on learning: one pass over the documents in the order given. Takes what `fit` takes.
+
+        Features and categories that were never seen before may appear at any time; they start as all others did.
+        Labels may leave categories alone (`Labels` with others=0).
+        """
+        self._check_parameters()
+        examples = self._examples(rows, labels, row_weight)
+        if self._blocks is None:
+            self._begin(examples.rows)
+        blocks = self._fitted()
+        count = _count_categories(examples.labels, n_categories, blocks.n_categories)
+        rule = self._rule(self.average_active_, revive=not self.discard_final)
+        long = len(examples.rows.indices) * len(blocks.examples) > SLICE_FEATURES
+        blocks = blocks.copy() if long else blocks
+        blocks.grow(examples.rows.n_features, count)
+        if long:
+            once = Schedule(max_passes=1, shuffle=False, seed=0, discarding=None)
+            training = Training(examples, rule, once, blocks)
+            mistakes = training.run(count_threads(self.n_threads), progress).mistakes[0]
+        else:
+            mistakes = learn_once(examples, rule, blocks)
+        self._blocks = blocks
+        self.online_mistakes_ = _extended(self.online_mistakes_, count) + mistakes
+        self.positives_ = _extended(self.positives_, count) + _count_positives(examples.labels, count)
+        return self
+
+    def _begin(self, rows: Rows) -> None:
+        """Start from nothing, without a pass."""
+        self.average_active_ = self._measure(rows) if self.average_active is None else float(self.average_active)
+        self._blocks = Blocks(self._start(self.average_active_), rows.n_features, 0, self.block_width)
+        self.mistakes_ = np.zeros((0, 0), dtype=np.int64)
+        self.n_passes_ = self.online_mistakes_ = self.positives_ = np.zeros(0, dtype=np.int64)
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
+    def score(self, rows: Any) -> NDArray[np.float32]:
+        """Return the raw scores, (rows, categories); a document is accepted where its score is above theta.
+
+        A category that has not had a single positive example accepts nothing: its scores end at theta.
+        """
+        blocks = self._fitted()
+        checked = as_rows(rows)
+        if checked.n_features != blocks.n_features:
+            raise RowsError(f"rows have {checked.n_features} features, and the learner has {blocks.n_features}")
+        scores = score(self._strengths(checked), blocks, count_threads(self.n_threads))
+        untaught = self.positives_ == 0
+        if untaught.any():
+            scores[:, untaught] = np.minimum(scores[:, untaught], np.float32(self.theta))
+        return scores
+
+    @property
+    def weights_(self) -> NDArray[np.float32]:
+        """The weights that scores are made of, (categories, features)."""
+        blocks = self._fitted()
+        return np.ascontiguousarray(blocks.by_category(blocks.scoring_weight()).T)
+
+    @property
+    def n_features_(self) -> int:
+        """How many features the learner knows."""
+        return self._fitted().n_features
+
+    @property
+    def n_categories_(self) -> int:
+        """How many categories the learner knows."""
+        return self._fitted().n_categories
+
+    @property
+    def discarded_(self) -> NDArray[np.int64]:
+        """How many features are dropped, by category."""
+        blocks = self._fitted()
+        if not blocks.start.discard:
+            return np.zeros(blocks.n_categories, dtype=np.int64)
+        return blocks.by_category(blocks.weights.dropped).sum(axis=0, dtype=np.int64)
+
+    def _fitted(self) -> Blocks:
+        if self._blocks is None:
+            raise NotFittedError(f"this {type(self).__name__} has learned nothing yet (call fit or partial_fit first)")
+        return self._blocks
+
+    # -- the rule, as the kernels want it ----------------------------------------------------------------------------
+
+    def _steps(self, row_weight: NDArray[np.float64]) -> Steps:
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        check_parameters(self.get_params(), SHARED | self.steps)
+
+    def _strengths(self, rows: Rows) -> Rows:
+        return strengths(rows, self.strength, self.normalize)
+
+    def _examples(self, rows: Any, labels: Any, row_weight: Any) -> Examples:
+        checked = as_rows(rows)
+        n_rows = len(checked.indptr) - 1
+        if n_rows == 0:
+            raise RowsError("there are no rows: 0 sample(s), and learning needs a minimum of 1")
+        weight = np.ones(1) if row_weight is None else _checked_row_weight(row_weight, n_rows)
+        return Examples(self._strengths(checked), as_labels(labels, n_rows), self._steps(weight))
+
+    @staticmethod
+    def _measure(rows: Rows) -> float:
+        """Return the average number of active features, at least one."""
+        return max(len(rows.indices) / (len(rows.indptr) - 1), 1.0)
+
+    def _start(self, average_active: float) -> Start:
+        base = self.theta if self.normalize else self.theta / average_active
+        positive, negative = (2 * base, base) if self.balanced else (base, 0.0)
+        return Start(np.float32(positive), np.float32(negative), self.balanced, self.discard, self.average)
+
+    def _rule(self, average_active: float, revive: bool) -> Rule:
+        start, theta = self._start(average_active), np.float32(self.theta)
+        if self.threshold_range is None:
+            low, high = np.nextafter(theta, np.float32(np.inf)), theta
+        else:
+            low, high = np.float32(self.threshold_range[0]), np.float32(self.threshold_range[1])
+        return Rule(self.learner, low, high, start.positive, start.negative, revive)
+
+    def _schedule(self, average_active: float) -> Schedule:
+        discarding = None
+        if self.discard:
+            low, high = self.filtering_range(average_active)
+            discarding = Discarding(low, high, self.discard_below, self.discard_by_pass)
+        return Schedule(self.max_passes, self.shuffle, self.seed, discarding)
+
+    def filtering_range(self, average_active: float) -> tuple[np.float32, np.float32]:
+        """Return the weights between which features are discarded, for an average number of active features.
+
+        The paper's range is found by the kernels' own steps: one demotion and one promotion of a starting weight.
+        """
+        if not isinstance(self.discard_range, str):
+            return np.float32(self.discard_range[0]), np.float32(self.discard_range[1])
+        start, rule = self._start(average_active), self._rule(average_active, revive=False)
+        steps = self._steps(np.ones(1))
+        low, high = (weight_after_one_step(start, rule, steps, promote) for promote in (False, True))
+        if self.discard_range == "initial":
+            return low, high
+        half = (high - low) * np.float32(0.5)
+        return -half, half
+
+
+def _count_categories(labels: Labels, n_categories: int | None, known: int) -> int:
+    """Return how many categories there are now: those known, named up front or listed by a row."""
+    listed = int(labels.categories.max()) + 1 if len(labels.categories) else 0
+    count = max(known, listed, n_categories or 0)
+    if count == 0:
+        raise RowsError("there are no categories: no row has a label (name their number with n_categories)")
+    return count
+
+
+def _count_positives(labels: Labels, n_categories: int) -> NDArray[np.int64]:
+    return np.bincount(labels.categories[labels.signs > 0], minlength=n_categories).astype(np.int64)
+
+
+def _extended(counts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+    return np.concatenate((counts, np.zeros(length - len(counts), dtype=np.int64)))
+
+
+def _checked_row_weight(row_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    weight = np.asarray(row_weight, dtype=np.float64)
+    if weight.shape != (n_rows,) or not np.all((weight >= 0) & (weight <= LARGEST)):
+        raise RowsError(f"row_weight must hold a number from 0 to {LARGEST:g} for each of the {n_rows} rows")
+    return weight

@@ -1,0 +1,112 @@
+"""From whatever a caller holds to rows that a kernel may trust, and from counts to strengths; learners call it."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.errors import RowsError
+from thresher.kernels.rows import Rows, first_faulty_row, normalized_rows
+from thresher.kernels.weights import LARGEST_STRENGTH
+
+_MOST_FEATURES = 2**31 - 1
+
+
+def as_rows(source: Any) -> Rows:
+    """Return the checked rows of a `Rows` or of a matrix in compressed sparse row form (scipy's, or one like it).
+
+    Entries that are zero are left out: a feature is active or it is not.
+
+    >>> as_rows(Rows([0, 2, 3], [0, 2, 1], [1, 2, 0], n_features=3)).indices
+    array([0, 2], dtype=int32)
+    """
+    if isinstance(source, Rows):
+        indptr, indices, data, n_features = source
+    elif getattr(source, "format", None) == "csr":
+        indptr, indices, data, n_features = source.indptr, source.indices, source.data, source.shape[1]
+        if len(indptr) != source.shape[0] + 1:
+            raise RowsError(f"indptr has {len(indptr)} entries for {source.shape[0]} rows (it needs rows + 1)")
+    else:
+        raise RowsError(
+            f"rows must be a Rows or a matrix in csr form, not {type(source).__name__} (convert with .tocsr())"
+        )
+    checked_indptr, checked_indices = check_structure(indptr, indices, n_features)
+    faulty = first_faulty_row(checked_indptr, checked_indices, n_features)
+    if faulty >= 0:
+        raise RowsError(
+            f"row {faulty}: indices must increase strictly within 0 .. {n_features - 1} "
+            "(sort them and sum duplicates, or set n_features)"
+        )
+    values = _check_values(data, len(checked_indices))
+    return _without_zeros(Rows(checked_indptr, checked_indices, values, int(n_features)))
+
+
+def check_structure(indptr: Any, indices: Any, n_columns: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return indptr and indices with their types settled, after the checks that hold for rows and columns alike."""
+    pointers, columns = np.asarray(indptr), np.asarray(indices)
+    for name, array in (("indptr", pointers), ("indices", columns)):
+        if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size > 0):
+            raise RowsError(f"{name} must be a flat array of whole numbers, not {array.dtype} of shape {array.shape}")
+    if not 0 < n_columns <= _MOST_FEATURES:
+        raise RowsError(f"n_features = {n_columns}: 0 feature(s) or too many (allowed: 1 to {_MOST_FEATURES})")
+    if len(pointers) == 0 or pointers[0] != 0:
+        raise RowsError("indptr must start with 0")
+    if np.any(pointers[1:] < pointers[:-1]):
+        raise RowsError("indptr must not decrease")
+    if pointers[-1] > len(columns):
+        raise RowsError(f"indptr ends at {pointers[-1]} but there are {len(columns)} indices")
+    columns = columns[: pointers[-1]]
+    if columns.size and not 0 <= int(columns.min()) <= int(columns.max()) < n_columns:
+        raise RowsError(f"indices reach from {columns.min()} to {columns.max()} (allowed: 0 to {n_columns - 1})")
+    return _writeable(pointers, np.int64), _writeable(columns, np.int32)
+
+
+def _check_values(data: Any, count: int) -> NDArray[np.float32]:
+    values = np.asarray(data)
+    if values.ndim != 1 or (values.dtype.kind not in "biuf" and values.size > 0):
+        raise RowsError(f"data must be a flat array of real numbers, not {values.dtype} of shape {values.shape}")
+    if len(values) < count:
+        raise RowsError(f"data has {len(values)} entries for {count} indices")
+    values = values[:count]
+    if not np.all(np.isfinite(values)):
+        raise RowsError("data contains NaN or infinity (replace them before learning)")
+    if values.size and np.abs(values).max() > LARGEST_STRENGTH:
+        raise RowsError(f"data reaches {np.abs(values).max():g} (allowed: up to {LARGEST_STRENGTH:g} in size)")
+    return _writeable(values, np.float32)
+
+
+def _writeable(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """Return the array in the one layout that kernels are compiled for; read-only memory is copied."""
+    return np.require(array, dtype=dtype, requirements=["C", "W", "A"])
+
+
+def _without_zeros(rows: Rows) -> Rows:
+    active = rows.data != 0
+    if active.all():
+        return rows
+    before = np.concatenate(([0], np.cumsum(active)))
+    return Rows(before[rows.indptr], rows.indices[active], rows.data[active], rows.n_features)
+
+
+def strengths(rows: Rows, strength: str, normalize: bool) -> Rows:
+    """Return the rows with counts replaced by strengths: binary, linear or sqrt, then divided by their sum if asked.
+
+    The order of operations is fixed, because normalised scores start at the threshold and rounding decides there:
+    counts as float32; their square root in float32; the sum of a row's strengths in float64, in the order of its
+    features; each strength divided by it in float64 and rounded once to float32.
+
+    >>> strengths(as_rows(Rows([0, 2], [0, 1], [9, 1], n_features=2)), "sqrt", normalize=True).data
+    array([0.75, 0.25], dtype=float32)
+    """
+    data = rows.data
+    if strength == "binary":
+        data = np.ones_like(data)
+    elif strength == "sqrt":
+        if np.any(data < 0):
+            raise RowsError("strength='sqrt' takes counts, and data has negative ones (use strength='linear')")
+        data = np.sqrt(data)
+    if normalize:
+        if np.any(data < 0):
+            raise RowsError("normalize=True divides by the sum of the strengths, and data has negative ones")
+        data = normalized_rows(rows.indptr, data)
+    return rows._replace(data=data)

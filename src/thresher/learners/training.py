@@ -1,0 +1,181 @@
+"""Passes over the documents: blocks on threads, slices short enough for Ctrl-C and progress; learners call it."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.kernels.passes import Examples, Lanes, learn_blocks, learn_rows, score_rows
+from thresher.kernels.rows import Rows
+from thresher.kernels.shuffle import seeded_state, shuffle_rows
+from thresher.kernels.weights import Rule, Weights, drop_features
+from thresher.learners.blocks import Blocks
+
+# A slice of this many features takes a block a few milliseconds to score, and at the worst, with every category of
+# every document mistaken, about a fifth of a second to learn.
+SLICE_FEATURES = 2**22
+_REPORT_SECONDS = 0.1
+
+
+class Discarding(NamedTuple):
+    """Which weights are dropped, and when: below a fraction of mistakes in a pass, and at the latest by a pass."""
+
+    low: np.float32
+    high: np.float32
+    below: float
+    by_pass: int
+
+
+class Schedule(NamedTuple):
+    """How often and in which order the documents are seen."""
+
+    max_passes: int
+    shuffle: bool
+    seed: int
+    discarding: Discarding | None
+
+
+class Progress(NamedTuple):
+    """How far training is: documents x blocks done and at the most to do, and the mistakes made so far."""
+
+    done: int
+    total: int
+    mistakes: int
+
+
+Report = Callable[[Progress], None]
+
+
+class History(NamedTuple):
+    """The mistakes of each pass and category, (passes, categories), and how many passes each category ran."""
+
+    mistakes: NDArray[np.int64]
+    n_passes: NDArray[np.int64]
+
+
+def count_threads(n_threads: int | None) -> int:
+    """Return how many threads to use: as many as asked for, or one for each core that this process may use."""
+    if n_threads is not None:
+        return n_threads
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Training:
+    """Passes over one set of examples: each category until a pass of its own makes no mistake, or the last allowed.
+
+    A category stops and discards by itself, whichever others share its block, so neither the width of the blocks nor
+    the number of threads changes a bit of the result.
+    """
+
+    def __init__(self, examples: Examples, rule: Rule, schedule: Schedule, blocks: Blocks) -> None:
+        self.examples, self.rule, self.schedule, self.blocks = examples, rule, schedule, blocks
+        self.n_rows = len(examples.rows.indptr) - 1
+        self.n_blocks = len(blocks.examples)
+        self.lanes = Lanes(blocks.lanes, blocks.learning(), blocks.examples, np.zeros_like(blocks.examples))
+        self.slice_rows = max(1, SLICE_FEATURES * self.n_rows // max(len(examples.rows.indices), self.n_rows))
+        self._done = np.zeros(self.n_blocks, dtype=np.int64)
+        self._mistakes = np.zeros(self.n_blocks, dtype=np.int64)
+        self._stopped = False
+
+    def run(self, n_threads: int, report: Report | None = None) -> History:
+        """Train all blocks; changes their weights."""
+        with ThreadPoolExecutor(min(n_threads, self.n_blocks)) as pool:
+            tasks = [pool.submit(self._train_block, block) for block in range(self.n_blocks)]
+            try:
+                while wait(tasks, timeout=_REPORT_SECONDS).not_done:
+                    self._report(report)
+            finally:
+                self._stopped = True
+        self._report(report)
+        self.blocks.changed()
+        return self._history([task.result() for task in tasks])
+
+    def _report(self, report: Report | None) -> None:
+        if report is not None:
+            total = self.schedule.max_passes * self.n_rows * self.n_blocks
+            report(Progress(int(self._done.sum()), total, int(self._mistakes.sum())))
+
+    def _train_block(self, block: int) -> list[NDArray[np.int64]]:
+        """Return the mistakes of each pass, a lane's -1 where its category had stopped before."""
+        passes = []
+        order, generator = np.arange(self.n_rows), seeded_state(self.schedule.seed)
+        learning, mistakes = self.lanes.learning[block], self.lanes.mistakes[block]
+        discarded = np.zeros_like(learning)
+        for number in range(1, self.schedule.max_passes + 1):
+            if self.schedule.shuffle:
+                shuffle_rows(order, generator)
+            self._learn(block, order)
+            passes.append(np.where(learning, mistakes, -1))
+            due = self._due(number, mistakes) & learning & ~discarded
+            if due.any():
+                self._discard(block, due)
+                discarded |= due
+            learning &= due | (mistakes > 0)
+            if not learning.any():
+                break
+        self._done[block] = self.schedule.max_passes * self.n_rows
+        return passes
+
+    def _learn(self, block: int, order: NDArray[np.int64]) -> None:
+        """Make one pass, slice by slice."""
+        self.lanes.mistakes[block] = 0
+        for start in range(0, len(order), self.slice_rows):
+            if self._stopped:
+                raise CancelledError
+            part = order[start : start + self.slice_rows]
+            learn_rows(self.examples, part, self.rule, block, self.lanes, self.blocks.weights)
+            self._done[block] += len(part)
+        self._mistakes[block] += self.lanes.mistakes[block].sum()
+
+    def _due(self, number: int, mistakes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which lanes may discard after this pass; none after the last, for training must go on afterwards."""
+        discarding = self.schedule.discarding
+        if discarding is None or number == self.schedule.max_passes:
+            return np.zeros(len(mistakes), dtype=np.bool_)
+        return (mistakes < discarding.below * self.n_rows) | (number >= discarding.by_pass)
+
+    def _discard(self, block: int, due: NDArray[np.bool_]) -> None:
+        assert self.schedule.discarding is not None
+        low, high, _, _ = self.schedule.discarding
+        kept = Weights(*(array[block, : self.blocks.n_features] for array in self.blocks.weights))
+        drop_features(low, high, due, kept)
+
+    def _history(self, results: list[list[NDArray[np.int64]]]) -> History:
+        n_passes = max(len(passes) for passes in results)
+        absent = np.full(self.blocks.width, -1, dtype=np.int64)
+        padded = [passes + [absent] * (n_passes - len(passes)) for passes in results]
+        mistakes = np.stack([np.concatenate(row) for row in zip(*padded, strict=True)])[:, : self.blocks.n_categories]
+        return History(np.maximum(mistakes, 0), (mistakes >= 0).sum(axis=0))
+
+
+def learn_once(examples: Examples, rule: Rule, blocks: Blocks) -> NDArray[np.int64]:
+    """Make one pass over a few rows at once, in the calling thread; changes `blocks`, returns mistakes by category."""
+    lanes = Lanes(blocks.lanes, blocks.learning(), blocks.examples, np.zeros_like(blocks.examples))
+    learn_blocks(examples, np.arange(len(examples.rows.indptr) - 1), rule, lanes, blocks.weights)
+    blocks.changed()
+    return blocks.count_by_category(lanes.mistakes)
+
+
+def score(rows: Rows, blocks: Blocks, n_threads: int) -> NDArray[np.float32]:
+    """Return the scores, (rows, categories), made by threads over ranges of rows."""
+    n_rows = len(rows.indptr) - 1
+    scores = np.empty((n_rows, blocks.n_categories), dtype=np.float32)
+    rows, weight = blocks.scoring(rows)
+    work = len(rows.indices) * len(weight)
+    parts = -(-work // SLICE_FEATURES)
+    if parts > 1:
+        parts = max(parts, n_threads)
+    bounds = np.linspace(0, n_rows, max(parts, 1) + 1).astype(np.int64)
+
+    def score_part(start: int, stop: int) -> None:
+        score_rows(rows, start, stop, blocks.lanes, weight, scores)
+
+    if parts <= 1:
+        score_part(0, n_rows)
+        return scores
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(score_part, bounds[:-1], bounds[1:]))
+    return scores
