@@ -48,9 +48,7 @@ def any_over(scores: NDArray[np.float32], limits: NDArray[np.float32], lanes: tu
 
 
 @kernel
-def set_targets(
-    labels: Labels, row: int, first: int, learning: NDArray[np.bool_], targets: NDArray[np.int8]
-) -> None:
+def set_targets(labels: Labels, row: int, first: int, learning: NDArray[np.bool_], targets: NDArray[np.int8]) -> None:
     """Write into `targets` the row's label for each lane of the block that starts at category `first`."""
     for lane in range(len(targets)):
         targets[lane] = labels.others
@@ -98,7 +96,9 @@ def learn_rows(
             promote = targets[lane] > 0 and scores[lane] <= rule.high
             if promote or (targets[lane] < 0 and scores[lane] >= rule.low):
                 mistakes[lane] += 1
-                step_features(rows.indices[start:stop], move_of(examples.steps, row, lane, promote, seen[lane]), rule, own)
+                step_features(
+                    rows.indices[start:stop], move_of(examples.steps, row, lane, promote, seen[lane]), rule, own
+                )
 
 
 @kernel

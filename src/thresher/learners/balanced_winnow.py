@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from thresher.kernels.weights import BALANCED_WINNOW, Steps
 from thresher.learners.learner import MistakeDrivenLearner
 from thresher.learners.parameters import WINNOW_STEPS, Range
+from thresher.learners.settings import WinnowSettings
 from thresher.learners.steps import multiplicative_steps
 
 
 @dataclass(kw_only=True, eq=False)
-class BalancedWinnow(MistakeDrivenLearner):
+class BalancedWinnow(WinnowSettings, MistakeDrivenLearner):
     """Balanced Winnow (section 3); with its default settings it is the paper's best version, BalancedWinnow+.
 
     Each feature has two weights, and a document is accepted where
@@ -23,12 +24,7 @@ class BalancedWinnow(MistakeDrivenLearner):
     On a mistake on a positive document, w+ <- alpha w+ and w- <- beta w- for its active features; on a negative one,
     w+ <- beta w+ and w- <- alpha w-. The weights start at w+ = 2 theta / d and w- = theta / d.
 
-    Parameters
-    ----------
-    beta : float
-        The demotion, a factor between 0 and 1.
-    theta, alpha, threshold_range, ... :
-        As `MistakeDrivenLearner` explains them.
+    Its parameters are those of `WinnowSettings`.
 
     Examples
     --------
@@ -36,7 +32,7 @@ class BalancedWinnow(MistakeDrivenLearner):
 
     >>> from thresher import BalancedWinnow, Rows
     >>> rows = Rows(indptr=[0, 2, 4, 6], indices=[0, 1, 1, 3, 0, 2], data=[1, 1, 1, 2, 1, 1], n_features=4)
-    >>> learner = BalancedWinnow().fit(rows, labels=[[0], [1], [0]])
+    >>> learner = BalancedWinnow(discard=False).fit(rows, labels=[[0], [1], [0]])
     >>> learner.score(rows) > learner.theta
     array([[ True, False],
            [False,  True],
@@ -47,8 +43,5 @@ class BalancedWinnow(MistakeDrivenLearner):
     learner: ClassVar[int] = BALANCED_WINNOW
     balanced: ClassVar[bool] = True
 
-    alpha: float = 1.2
-    beta: float = 0.8
-
-    def _steps(self, row_weight: NDArray[np.float64]) -> Steps:
-        return multiplicative_steps(self.alpha, self.beta, row_weight)
+    def _steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
+        return multiplicative_steps(self.alpha, self.beta, times)

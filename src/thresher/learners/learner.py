@@ -14,6 +14,7 @@ from thresher.learners.blocks import Blocks, Start, weight_after_one_step
 from thresher.learners.labels import as_labels
 from thresher.learners.parameters import LARGEST, SHARED, Range, check_parameters
 from thresher.learners.rows import as_rows, strengths
+from thresher.learners.settings import Settings
 from thresher.learners.training import (
     SLICE_FEATURES,
     Discarding,
@@ -27,51 +28,14 @@ from thresher.learners.training import (
 
 
 @dataclass(kw_only=True, eq=False)
-class MistakeDrivenLearner:
+class MistakeDrivenLearner(Settings):
     """A linear learner for many categories at once that changes its weights only when it errs (sections 3 and 4).
 
     The score of a document for a category is the sum of strength x weight over its active features; the document is
     accepted where the score exceeds theta. On a mistake the weights of the active features, and of no others, are
     promoted or demoted by a step that does not depend on their strengths.
 
-    Parameters
-    ----------
-    theta : float
-        The threshold. A document is accepted where its score is above it.
-    alpha : float
-        The promotion: a factor for the Winnows, a summand for the Perceptron.
-    threshold_range : (float, float) or None
-        In training, all scores within the range are mistakes, its ends included (section 4.2). None is the basic
-        version: a positive errs at score <= theta, a negative at score > theta.
-    average_active : float or None
-        d, the average number of active features of a document, from which the weights start. None: measured at the
-        first call of fit or partial_fit, then fixed (`average_active_`).
-    strength : "binary", "linear" or "sqrt"
-        The strength of a feature that occurs n times: 1, n or the square root of n (section 4.3).
-    normalize : bool
-        Divide the strengths of a document by their sum (section 4.1); the weights then start at theta instead of
-        theta / d.
-    max_passes : int
-        The most passes over the documents; a category stops earlier after a pass without a mistake.
-    shuffle, seed : bool, int
-        Draw the order of the documents anew for each pass.
-    discard : bool
-        Drop features while training (section 4.4), once for each category, after the first pass whose mistakes are
-        fewer than `discard_below` x documents or whose number is `discard_by_pass`; never after the last pass.
-    discard_range : "initial", "zero" or (float, float)
-        The filtering range, ends included. "initial", the paper's: from one demotion to one promotion of the
-        starting weight. "zero": as wide, but centred on 0.
-    discard_below, discard_by_pass : float, int
-        The moment of discarding.
-    discard_final : bool
-        Whether a dropped feature stays dropped for ever. If False, a later mistake in partial_fit in which it is
-        active brings it back at its starting weight, and then takes its step.
-    average : bool
-        Score with the mean of the weights over all examples of the category's run instead of the last ones.
-    n_threads : int or None
-        Threads over blocks of categories; None: one a core. Never changes the result.
-    block_width : int or None
-        Categories a block, a power of two up to 32; None: chosen by their number. Never changes the result.
+    Its parameters are those of `Settings`.
 
     Attributes
     ----------
@@ -90,24 +54,6 @@ class MistakeDrivenLearner:
     steps: ClassVar[dict[str, Range]]
     learner: ClassVar[int]
     balanced: ClassVar[bool] = False
-
-    theta: float = 1.0
-    alpha: float = 1.0
-    threshold_range: tuple[float, float] | None = (0.9, 1.1)
-    average_active: float | None = None
-    strength: str = "sqrt"
-    normalize: bool = False
-    max_passes: int = 50
-    shuffle: bool = False
-    seed: int = 0
-    discard: bool = True
-    discard_range: str | tuple[float, float] = "initial"
-    discard_below: float = 0.01
-    discard_by_pass: int = 3
-    discard_final: bool = True
-    average: bool = False
-    n_threads: int | None = None
-    block_width: int | None = None
 
     def __post_init__(self) -> None:
         self._blocks: Blocks | None = None
@@ -143,8 +89,9 @@ class MistakeDrivenLearner:
             Called with a Progress about ten times a second.
         """
         self._check_parameters()
-        examples = self._examples(rows, labels, row_weight)
-        average_active = self._measure(examples.rows) if self.average_active is None else float(self.average_active)
+        checked, judged, times = self._checked(rows, labels, row_weight)
+        average_active = self._measured(checked)
+        examples = Examples(checked, judged, self._steps(average_active, times))
         count = _count_categories(examples.labels, n_categories, 0)
         blocks = Blocks(self._start(average_active), examples.rows.n_features, count, self.block_width)
         training = Training(examples, self._rule(average_active, revive=False), self._schedule(average_active), blocks)
@@ -170,9 +117,10 @@ class MistakeDrivenLearner:
         Labels may leave categories alone (`Labels` with others=0).
         """
         self._check_parameters()
-        examples = self._examples(rows, labels, row_weight)
+        checked, judged, times = self._checked(rows, labels, row_weight)
         if self._blocks is None:
-            self._begin(examples.rows)
+            self._begin(checked)
+        examples = Examples(checked, judged, self._steps(self.average_active_, times))
         blocks = self._fitted()
         count = _count_categories(examples.labels, n_categories, blocks.n_categories)
         rule = self._rule(self.average_active_, revive=not self.discard_final)
@@ -192,7 +140,7 @@ class MistakeDrivenLearner:
 
     def _begin(self, rows: Rows) -> None:
         """Start from nothing, without a pass."""
-        self.average_active_ = self._measure(rows) if self.average_active is None else float(self.average_active)
+        self.average_active_ = self._measured(rows)
         self._blocks = Blocks(self._start(self.average_active_), rows.n_features, 0, self.block_width)
         self.mistakes_ = np.zeros((0, 0), dtype=np.int64)
         self.n_passes_ = self.online_mistakes_ = self.positives_ = np.zeros(0, dtype=np.int64)
@@ -245,7 +193,7 @@ class MistakeDrivenLearner:
 
     # -- the rule, as the kernels want it ----------------------------------------------------------------------------
 
-    def _steps(self, row_weight: NDArray[np.float64]) -> Steps:
+    def _steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
         raise NotImplementedError
 
     def _check_parameters(self) -> None:
@@ -254,21 +202,26 @@ class MistakeDrivenLearner:
     def _strengths(self, rows: Rows) -> Rows:
         return strengths(rows, self.strength, self.normalize)
 
-    def _examples(self, rows: Any, labels: Any, row_weight: Any) -> Examples:
+    def _checked(self, rows: Any, labels: Any, row_weight: Any) -> tuple[Rows, Labels, NDArray[np.float64]]:
         checked = as_rows(rows)
         n_rows = len(checked.indptr) - 1
         if n_rows == 0:
             raise RowsError("there are no rows: 0 sample(s), and learning needs a minimum of 1")
-        weight = np.ones(1) if row_weight is None else _checked_row_weight(row_weight, n_rows)
-        return Examples(self._strengths(checked), as_labels(labels, n_rows), self._steps(weight))
+        times = np.ones(1) if row_weight is None else _checked_row_weight(row_weight, n_rows)
+        return self._strengths(checked), as_labels(labels, n_rows), times
 
-    @staticmethod
-    def _measure(rows: Rows) -> float:
-        """Return the average number of active features, at least one."""
+    def _measured(self, rows: Rows) -> float:
+        """Return d: as given, or the average number of active features, at least one."""
+        if self.average_active is not None:
+            return float(self.average_active)
         return max(len(rows.indices) / (len(rows.indptr) - 1), 1.0)
 
+    def _base(self, average_active: float) -> float:
+        """Return the weight at which a document of average length scores theta."""
+        return self.theta if self.normalize else self.theta / average_active
+
     def _start(self, average_active: float) -> Start:
-        base = self.theta if self.normalize else self.theta / average_active
+        base = self._base(average_active)
         positive, negative = (2 * base, base) if self.balanced else (base, 0.0)
         return Start(np.float32(positive), np.float32(negative), self.balanced, self.discard, self.average)
 
@@ -295,7 +248,7 @@ class MistakeDrivenLearner:
         if not isinstance(self.discard_range, str):
             return np.float32(self.discard_range[0]), np.float32(self.discard_range[1])
         start, rule = self._start(average_active), self._rule(average_active, revive=False)
-        steps = self._steps(np.ones(1))
+        steps = self._steps(average_active, np.ones(1))
         low, high = (weight_after_one_step(start, rule, steps, promote) for promote in (False, True))
         if self.discard_range == "initial":
             return low, high

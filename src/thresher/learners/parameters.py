@@ -51,7 +51,7 @@ WINNOW_STEPS = {
     "alpha": Range("above 1, up to 1e6", _between(1, LARGEST)),
     "beta": Range("above 1e-6, below 1", lambda value: _number(value) and SMALLEST < value < 1),
 }
-PERCEPTRON_STEPS = {"alpha": Range("above 1e-6, up to 1e6", _between(SMALLEST, LARGEST))}
+PERCEPTRON_STEPS = {"alpha": Range("None or above 1e-6, up to 1e6", _none_or(_between(SMALLEST, LARGEST)))}
 SHARED = {
     "theta": Range("above 1e-6, up to 1e6", _between(SMALLEST, LARGEST)),
     "threshold_range": Range("None or (low, high) with low <= high, within +-1e6", _none_or(_ordered_pair)),

@@ -9,26 +9,26 @@ from numpy.typing import NDArray
 from thresher.kernels.weights import PERCEPTRON, Steps
 from thresher.learners.learner import MistakeDrivenLearner
 from thresher.learners.parameters import PERCEPTRON_STEPS, Range
+from thresher.learners.settings import PerceptronSettings
 from thresher.learners.steps import additive_steps
+
+DEFAULT_STEP = 1.5
 
 
 @dataclass(kw_only=True, eq=False)
-class Perceptron(MistakeDrivenLearner):
+class Perceptron(PerceptronSettings, MistakeDrivenLearner):
     """The Perceptron as the paper has it (section 3): an additive step that does not depend on the strengths.
 
     On a mistake on a positive document, w <- w + alpha for its active features; on a negative one, w <- w - alpha.
     The weights start at theta / d.
 
-    Parameters
-    ----------
-    theta, alpha, threshold_range, ... :
-        As `MistakeDrivenLearner` explains them.
+    Its parameters are those of `PerceptronSettings`.
 
     Examples
     --------
     >>> from thresher import Perceptron, Rows
     >>> rows = Rows(indptr=[0, 2, 4, 6], indices=[0, 1, 1, 3, 0, 2], data=[1, 1, 1, 2, 1, 1], n_features=4)
-    >>> learner = Perceptron().fit(rows, labels=[[0], [1], [0]])
+    >>> learner = Perceptron(discard=False).fit(rows, labels=[[0], [1], [0]])
     >>> learner.score(rows) > learner.theta
     array([[ True, False],
            [False,  True],
@@ -38,7 +38,6 @@ class Perceptron(MistakeDrivenLearner):
     steps: ClassVar[dict[str, Range]] = PERCEPTRON_STEPS
     learner: ClassVar[int] = PERCEPTRON
 
-    alpha: float = 0.01
-
-    def _steps(self, row_weight: NDArray[np.float64]) -> Steps:
-        return additive_steps(self.alpha, row_weight)
+    def _steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
+        alpha = DEFAULT_STEP * self._base(average_active) if self.alpha is None else self.alpha
+        return additive_steps(alpha, times)

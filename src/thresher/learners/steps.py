@@ -1,9 +1,24 @@
 """The steps that a mistake takes, for rows that may count more or less than once; the learners choose one."""
 
+from decimal import Context, Decimal
+
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.weights import LARGEST_WEIGHT, SMALLEST_WEIGHT, Steps
+
+# Decimal powers are the same on every machine, which those of the C library and of NumPy's vector code are not.
+_DECIMAL = Context(prec=34, Emax=10**9, Emin=-(10**9), traps=[])
+
+
+def power(base: float, exponent: float) -> np.float32:
+    """Return base ** exponent within the range of weights, rounded to float32.
+
+    >>> power(1.2, 1.0), power(1.2, 1e6)
+    (np.float32(1.2), np.float32(1.1529215e+18))
+    """
+    exact = _DECIMAL.power(Decimal(base), Decimal(exponent))
+    return np.float32(float(min(max(exact, Decimal(float(SMALLEST_WEIGHT))), Decimal(float(LARGEST_WEIGHT)))))
 
 
 def multiplicative_steps(alpha: float, beta: float, times: NDArray[np.float64]) -> Steps:
@@ -12,12 +27,10 @@ def multiplicative_steps(alpha: float, beta: float, times: NDArray[np.float64]) 
     >>> multiplicative_steps(2.0, 0.5, np.array([1.0, 3.0])).promotion
     array([2., 8.], dtype=float32)
     """
-
-    def powers(base: float) -> NDArray[np.float32]:
-        with np.errstate(over="ignore", under="ignore"):
-            return np.clip(np.power(base, times), SMALLEST_WEIGHT, LARGEST_WEIGHT).astype(np.float32)
-
-    return Steps(powers(alpha), powers(beta))
+    distinct, places = np.unique(times, return_inverse=True)
+    promotions = np.array([power(float(alpha), float(k)) for k in distinct], dtype=np.float32)
+    demotions = np.array([power(float(beta), float(k)) for k in distinct], dtype=np.float32)
+    return Steps(promotions[places], demotions[places])
 
 
 def additive_steps(alpha: float, times: NDArray[np.float64]) -> Steps:

@@ -1,0 +1,92 @@
+"""The learners' parameters with their defaults, written once for the learners and the scikit-learn estimators."""
+
+from dataclasses import dataclass
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Settings:
+    """What every learner is told.
+
+    Parameters
+    ----------
+    theta : float
+        The threshold. A document is accepted where its score is above it.
+    threshold_range : (float, float) or None
+        In training, all scores within the range are mistakes, its ends included (section 4.2). None is the basic
+        version: a positive errs at score <= theta, a negative at score > theta.
+    average_active : float or None
+        d, the average number of active features of a document, from which the weights start. None: measured at the
+        first call of fit or partial_fit, then fixed (`average_active_`).
+    strength : "binary", "linear" or "sqrt"
+        The strength of a feature that occurs n times: 1, n or the square root of n (section 4.3).
+    normalize : bool
+        Divide the strengths of a document by their sum (section 4.1); the weights then start at theta instead of
+        theta / d.
+    max_passes : int
+        The most passes over the documents; a category stops earlier after a pass without a mistake.
+    shuffle, seed : bool, int
+        Draw the order of the documents anew for each pass.
+    discard : bool
+        Drop features while training (section 4.4), once for each category, after the first pass whose mistakes are
+        fewer than `discard_below` x documents or whose number is `discard_by_pass`; never after the last pass. Made
+        for collections of a thousand documents and more: in a small one the telling features may have been promoted
+        only once, and would be dropped.
+    discard_range : "initial", "zero" or (float, float)
+        The filtering range, ends included. "initial", the paper's: from one demotion to one promotion of the
+        starting weight. "zero": as wide, but centred on 0.
+    discard_below, discard_by_pass : float, int
+        The moment of discarding.
+    discard_final : bool
+        Whether a dropped feature stays dropped for ever. If False, a later mistake in partial_fit in which it is
+        active brings it back at its starting weight, and then takes its step.
+    average : bool
+        Score with the mean of the weights over all examples of the category's run instead of the last ones.
+    n_threads : int or None
+        Threads over blocks of categories; None: one a core. Never changes the result.
+    block_width : int or None
+        Categories a block, a power of two up to 32; None: chosen by their number. Never changes the result.
+    """
+
+    theta: float = 1.0
+    threshold_range: tuple[float, float] | None = (0.9, 1.1)
+    average_active: float | None = None
+    strength: str = "sqrt"
+    normalize: bool = False
+    max_passes: int = 50
+    shuffle: bool = False
+    seed: int = 0
+    discard: bool = True
+    discard_range: str | tuple[float, float] = "initial"
+    discard_below: float = 0.001
+    discard_by_pass: int = 10
+    discard_final: bool = True
+    average: bool = False
+    n_threads: int | None = None
+    block_width: int | None = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class WinnowSettings(Settings):
+    """What the two Winnows are told: `Settings`, and the factors of its steps.
+
+    Parameters
+    ----------
+    alpha, beta : float
+        The promotion, a factor above 1, and the demotion, a factor between 0 and 1.
+    """
+
+    alpha: float = 1.25
+    beta: float = 0.75
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PerceptronSettings(Settings):
+    """What the Perceptron is told: `Settings`, and the summand of its steps.
+
+    Parameters
+    ----------
+    alpha : float or None
+        The summand. None: one and a half times the starting weight, 1.5 theta / d, whatever the documents' length.
+    """
+
+    alpha: float | None = None

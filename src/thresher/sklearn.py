@@ -1,0 +1,273 @@
+"""scikit-learn estimators over the learners: binary, multi-class and multi-label, dense and sparse.
+
+They keep scikit-learn's habits: `decision_function` is centred on 0 and the number of columns is fixed. Features are
+taken as strengths as they stand (strength="linear"), so that any X will do, and no feature is discarded unless asked
+(discard=False): in a small collection the telling features may have been promoted only once.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets, type_of_target, unique_labels
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from thresher.errors import ParameterError
+from thresher.kernels.rows import Labels
+from thresher.learners import BalancedWinnow, Perceptron, PositiveWinnow
+from thresher.learners.labels import as_labels
+from thresher.learners.learner import MistakeDrivenLearner
+from thresher.learners.rows import check_structure
+from thresher.learners.settings import PerceptronSettings, WinnowSettings
+
+__all__ = ["BalancedWinnowClassifier", "PerceptronClassifier", "PositiveWinnowClassifier"]
+
+_DTYPES = [np.float64, np.float32]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What the three estimators share.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+        Balanced Winnow and the Perceptron: a mistake on a row of a class with weight k takes k steps in one, alpha ** k
+        and beta ** k or k * alpha. Not for multi-label targets, where a row has no one class.
+    theta, alpha, threshold_range, ... :
+        As `thresher.learners.settings` explains them.
+
+    Attributes
+    ----------
+    classes_ : array
+        The classes, or the numbers of the columns of a multi-label target.
+    coef_ : array of shape (1 or categories, features)
+        The weights that scores are made of.
+    intercept_ : array of shape (1 or categories,)
+        Minus theta.
+    learner_ : BalancedWinnow, PositiveWinnow or Perceptron
+        The learner underneath, with its mistakes, passes and discarded features.
+
+    Notes
+    -----
+    The tag `poor_score` is set because the paper's update does not depend on strengths: in dense data, where all
+    features are active in every row, a step moves all weights alike and teaches nothing. Use these estimators on
+    sparse counts.
+    """
+
+    learner_class: ClassVar[type[MistakeDrivenLearner]]
+    class_weight: ClassVar[Any] = None  # a parameter of those estimators that name it
+
+    strength: str = "linear"
+    discard: bool = False
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from the start."""
+        matrix, target = self._validated(X, y, reset=True)
+        self._set_classes(target, None)
+        learner = self._new_learner()
+        learner.fit(matrix, self._labels(target), n_categories=self._n_categories, row_weight=self._row_weight(target))
+        self.learner_ = learner
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+        """Go on learning: one pass over the rows. All classes must be named at the first call."""
+        first = not hasattr(self, "learner_")
+        matrix, target = self._validated(X, y, reset=first)
+        if first:
+            self._set_classes(target, classes)
+        elif classes is not None and not np.array_equal(self.classes_, unique_labels(classes)):
+            raise ValueError(f"classes={classes!r} is not the same as on the first call, which was {self.classes_}")
+        if self.class_weight == "balanced":
+            raise ValueError("class_weight='balanced' needs all labels at once: use fit, or give the weights")
+        learner = self._new_learner() if first else self.learner_
+        weight = self._row_weight(target)
+        learner.partial_fit(matrix, self._labels(target), n_categories=self._n_categories, row_weight=weight)
+        self.learner_ = learner
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the scores less theta: (rows,) for two classes, otherwise (rows, categories)."""
+        check_is_fitted(self, "learner_")
+        _refuse_malformed(X)
+        X = _canonical(validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, reset=False))
+        scores = self.learner_.score(X).astype(np.float64) - float(np.float32(self.learner_.theta))
+        return scores if self._multilabel or len(self.classes_) > 2 else scores[:, 0]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the highest score, or for multi-label targets an indicator of those above theta."""
+        decision = self.decision_function(X)
+        if self._multilabel:
+            return (decision > 0).astype(np.int64)
+        if decision.ndim == 1:
+            return np.asarray(self.classes_[(decision > 0).astype(np.intp)])
+        return np.asarray(self.classes_[decision.argmax(axis=1)])
+
+    @property
+    def coef_(self) -> NDArray[np.float32]:
+        """The weights that scores are made of."""
+        check_is_fitted(self, "learner_")
+        return self.learner_.weights_
+
+    @property
+    def intercept_(self) -> NDArray[np.float32]:
+        """Minus theta, for each row of `coef_`."""
+        check_is_fitted(self, "learner_")
+        return np.full(self.learner_.n_categories_, -np.float32(self.learner_.theta))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.poor_score = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _new_learner(self) -> MistakeDrivenLearner:
+        names = [field.name for field in fields(self.learner_class)]
+        return self.learner_class(**{name: getattr(self, name) for name in names})
+
+    @property
+    def _n_categories(self) -> int:
+        return 1 if not self._multilabel and len(self.classes_) == 2 else len(self.classes_)
+
+    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
+        """Return X as a checked csr matrix and y as an array of classes or a csr indicator."""
+        _refuse_malformed(X)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=_DTYPES, multi_output=True, reset=reset)
+        check_classification_targets(y)
+        multilabel = type_of_target(y) == "multilabel-indicator"
+        return _canonical(X), sparse.csr_array(y) if multilabel else column_or_1d(y, warn=True)
+
+    def _set_classes(self, target: Any, classes: Any) -> None:
+        multilabel = sparse.issparse(target)
+        if multilabel:
+            found = np.arange(target.shape[1])
+        else:
+            found = unique_labels(target if classes is None else classes)
+        if not multilabel and len(found) < 2:
+            raise ValueError(f"y has one class, {found[0]!r}, and telling documents apart needs at least two classes")
+        self._multilabel, self.classes_ = multilabel, found
+
+    def _labels(self, target: Any) -> Labels:
+        if self._multilabel:
+            if not sparse.issparse(target) or target.shape[1] != len(self.classes_):
+                raise ValueError(f"y must be a label indicator with {len(self.classes_)} columns, as at the first call")
+            return as_labels(
+                [target.indices[a:b] for a, b in zip(target.indptr, target.indptr[1:], strict=False)], target.shape[0]
+            )
+        numbers = self._numbers(target)
+        if self._n_categories == 1:
+            return as_labels([[0] if number == 1 else [] for number in numbers], len(numbers))
+        return as_labels([[number] for number in numbers], len(numbers))
+
+    def _numbers(self, target: Any) -> NDArray[np.intp]:
+        """Return the place of each label among the classes."""
+        unknown = np.setdiff1d(target, self.classes_)
+        if len(unknown):
+            raise ValueError(f"y contains classes not named at the first call: {unknown}")
+        return np.searchsorted(self.classes_, target)
+
+    def _row_weight(self, target: Any) -> NDArray[np.float64] | None:
+        if self.class_weight is None:
+            return None
+        if self._multilabel:
+            raise ParameterError(
+                f"class_weight={self.class_weight!r}: a multi-label row has no one class (allowed: None)"
+            )
+        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=target)
+        return np.asarray(weights[self._numbers(target)])
+
+
+def _refuse_malformed(X: Any) -> None:
+    """Check a compressed matrix before any compiled code of scipy or scikit-learn walks it."""
+    if getattr(X, "format", None) not in ("csr", "csc"):
+        return
+    n_major, n_minor = X.shape if X.format == "csr" else X.shape[::-1]
+    if len(X.indptr) != n_major + 1:
+        raise ValueError(f"X: indptr has {len(X.indptr)} entries and needs {n_major + 1}")
+    if n_minor > 0:
+        check_structure(X.indptr, X.indices, n_minor)
+    if len(X.data) < X.indptr[-1]:
+        raise ValueError(f"X: data has {len(X.data)} entries for {X.indptr[-1]} indices")
+
+
+def _canonical(X: Any) -> Any:
+    """Return X in csr form with sorted indices and no duplicates; what the caller holds is not changed."""
+    matrix = sparse.csr_array(X)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BalancedWinnowClassifier(MistakeDrivenClassifier, WinnowSettings):
+    """Balanced Winnow (section 3 of the paper) as a scikit-learn classifier; see `thresher.BalancedWinnow`.
+
+    Parameters and attributes are those of `MistakeDrivenClassifier` and of `WinnowSettings`.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> model = make_pipeline(CountVectorizer(), BalancedWinnowClassifier())
+    >>> model.fit(["wheat and corn", "corn crop", "oil prices", "crude oil"], ["grain", "grain", "crude", "crude"])[1]
+    BalancedWinnowClassifier()
+    >>> model.predict(["corn and wheat crop", "oil"])
+    array(['grain', 'crude'], dtype='<U5')
+    """
+
+    learner_class: ClassVar[type[MistakeDrivenLearner]] = BalancedWinnow
+
+    class_weight: Any = None  # type: ignore[misc]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PositiveWinnowClassifier(MistakeDrivenClassifier, WinnowSettings):
+    """Positive Winnow (section 3 of the paper) as a scikit-learn classifier; see `thresher.PositiveWinnow`.
+
+    The tag `positive_only` is set because its weights are all positive: with negative strengths every promotion would
+    lower the score. It takes no `class_weight`: scikit-learn's check of that parameter feeds negative values, which
+    this learner must refuse. Parameters and attributes are those of `MistakeDrivenClassifier` and of `WinnowSettings`.
+
+    Examples
+    --------
+    >>> model = PositiveWinnowClassifier().fit([[1, 1, 0], [0, 1, 1], [2, 0, 0]], [1, 0, 1])
+    >>> model.predict([[1, 0, 0], [0, 0, 1]])
+    array([1, 0])
+    """
+
+    learner_class: ClassVar[type[MistakeDrivenLearner]] = PositiveWinnow
+
+    alpha: float = 1.02
+    beta: float = 0.98
+    normalize: bool = True
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PerceptronClassifier(MistakeDrivenClassifier, PerceptronSettings):
+    """The paper's Perceptron (section 3) as a scikit-learn classifier; see `thresher.Perceptron`.
+
+    Unlike scikit-learn's own, its step does not depend on the strengths. Parameters and attributes are those of
+    `MistakeDrivenClassifier`.
+
+    Examples
+    --------
+    >>> model = PerceptronClassifier().fit([[1, 1, 0], [0, 1, 1], [2, 0, 0]], [[1, 0], [0, 1], [1, 0]])
+    >>> model.predict([[1, 0, 0], [0, 0, 1]])
+    array([[1, 0],
+           [0, 1]])
+    """
+
+    learner_class: ClassVar[type[MistakeDrivenLearner]] = Perceptron
+
+    class_weight: Any = None  # type: ignore[misc]

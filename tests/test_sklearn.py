@@ -1,0 +1,139 @@
+"""The estimators keep scikit-learn's contract and its habits."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from problems import random_problem
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
+
+from thresher import BalancedWinnow
+from thresher.sklearn import BalancedWinnowClassifier, PerceptronClassifier, PositiveWinnowClassifier
+
+ESTIMATORS = [BalancedWinnowClassifier(), PositiveWinnowClassifier(), PerceptronClassifier()]
+parametrized = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
+
+
+def sparse_problem(n_categories: int = 3) -> tuple[Any, Any]:
+    problem = random_problem(5, n_rows=60, n_features=12, n_categories=n_categories)
+    rows = problem.rows
+    indicator = np.array([[int(c in labels) for c in range(n_categories)] for labels in problem.labels])
+    return sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=(60, 12)), indicator
+
+
+@parametrized
+def test_estimator_passes_every_check_of_scikit_learn(estimator: Any) -> None:
+    results = check_estimator(clone(estimator), on_skip=None, expected_failed_checks={})
+    skipped = {result["check_name"] for result in results if result["status"] == "skipped"}
+    assert {result["status"] for result in results} <= {"passed", "skipped"}
+    assert skipped == {"check_classifiers_multilabel_output_format_predict_proba"}  # they give no probabilities
+    assert len(results) > 55
+
+
+@parametrized
+def test_multilabel_targets_give_an_indicator(estimator: Any) -> None:
+    X, Y = sparse_problem()
+    model = clone(estimator).fit(X, Y)
+    assert model.predict(X).shape == Y.shape
+    assert (model.predict(X) == Y).mean() > 0.8
+    np.testing.assert_array_equal(model.predict(X), (model.decision_function(X) > 0).astype(int))
+
+
+@parametrized
+def test_dense_sparse_and_unsorted_input_give_the_same(estimator: Any) -> None:
+    X, Y = sparse_problem()
+    reversed_rows = X.copy()
+    for start, stop in zip(X.indptr, X.indptr[1:], strict=False):
+        reversed_rows.indices[start:stop] = X.indices[start:stop][::-1]
+        reversed_rows.data[start:stop] = X.data[start:stop][::-1]
+    reversed_rows.has_sorted_indices = False
+    before = reversed_rows.indices.copy()
+    models = [clone(estimator).fit(data, Y) for data in (X, X.toarray(), X.tocsc(), reversed_rows)]
+    for model in models[1:]:
+        np.testing.assert_array_equal(models[0].coef_, model.coef_)
+    np.testing.assert_array_equal(before, reversed_rows.indices)
+
+
+def test_decision_is_linear_in_the_strengths_and_centred_on_zero() -> None:
+    X, Y = sparse_problem()
+    model = BalancedWinnowClassifier(theta=2.0).fit(X, Y)
+    assert model.intercept_.tolist() == [-2.0] * 3
+    np.testing.assert_allclose(model.decision_function(X), X @ model.coef_.T + model.intercept_, atol=1e-4)
+
+
+def test_several_classes_go_to_the_highest_score() -> None:
+    X, Y = sparse_problem()
+    y = np.array(["none", "first", "second", "third"])[np.where(Y.any(axis=1), Y.argmax(axis=1) + 1, 0)]
+    model = BalancedWinnowClassifier().fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[model.decision_function(X).argmax(axis=1)])
+    assert model.coef_.shape == (4, 12)
+
+
+def test_two_classes_have_one_column() -> None:
+    X, Y = sparse_problem()
+    model = BalancedWinnowClassifier().fit(X, np.where(Y[:, 0], "yes", "no"))
+    assert model.coef_.shape == (1, 12)
+    assert model.decision_function(X).shape == (60,)
+    np.testing.assert_array_equal(model.predict(X), np.where(model.decision_function(X) > 0, "yes", "no"))
+
+
+def test_partial_fit_equals_the_learner_underneath() -> None:
+    X, Y = sparse_problem()
+    model = BalancedWinnowClassifier()
+    for start in range(0, 60, 20):
+        model.partial_fit(X[start : start + 20], Y[start : start + 20])
+    learner = BalancedWinnow(strength="linear")
+    for start in range(0, 60, 20):
+        learner.partial_fit(
+            X[start : start + 20], [np.flatnonzero(row) for row in Y[start : start + 20]], n_categories=3
+        )
+    np.testing.assert_array_equal(model.coef_, learner.weights_)
+
+
+def test_partial_fit_refuses_classes_that_were_not_named() -> None:
+    X, Y = sparse_problem()
+    model = BalancedWinnowClassifier().partial_fit(X, Y[:, 0], classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="not named at the first call"):
+        model.partial_fit(X, Y[:, 0] + 7)
+    with pytest.raises(ValueError, match="not the same as on the first call"):
+        model.partial_fit(X, Y[:, 0], classes=[0, 1])
+
+
+@pytest.mark.parametrize("classifier", [BalancedWinnowClassifier, PerceptronClassifier])
+def test_a_heavier_class_is_accepted_more_often(classifier: Any) -> None:
+    X, Y = sparse_problem()
+    accepted = [
+        classifier(class_weight={0: 1.0, 1: weight}, max_passes=1, discard=False).fit(X, Y[:, 0]).predict(X).sum()
+        for weight in (0.2, 1.0, 5.0)
+    ]
+    assert accepted == sorted(accepted)
+    assert accepted[0] < accepted[2]
+
+
+def test_class_weight_of_multilabel_targets_is_refused() -> None:
+    X, Y = sparse_problem()
+    with pytest.raises(ValueError, match="class_weight"):
+        BalancedWinnowClassifier(class_weight="balanced").fit(X, Y)
+
+
+@parametrized
+def test_one_class_is_refused_with_the_reason(estimator: Any) -> None:
+    X, _ = sparse_problem()
+    with pytest.raises(ValueError, match="needs at least two classes"):
+        clone(estimator).fit(X, np.ones(60))
+
+
+@parametrized
+def test_estimator_works_in_pipelines_and_searches(estimator: Any) -> None:
+    texts = ["wheat and corn", "corn crop", "oil prices up", "crude oil", "wheat harvest", "oil well"] * 5
+    y = ["grain", "grain", "crude", "crude", "grain", "crude"] * 5
+    pipeline = make_pipeline(CountVectorizer(), clone(estimator))
+    assert cross_val_score(pipeline, texts, y, cv=3).mean() > 0.9
+    name = type(estimator).__name__.lower()
+    search = GridSearchCV(pipeline, {f"{name}__max_passes": [1, 5], f"{name}__average": [False, True]}, cv=2)
+    assert search.fit(texts, y).best_score_ > 0.9
