@@ -18,7 +18,10 @@ Document = dict[int, float]
 
 def strengths(counts: Document, strength: str, normalize: bool) -> dict[int, np.float32]:
     """s(f, d) of section 4.3, then divided by their sum as in section 4.1."""
-    rule = {"binary": lambda n: f32(1), "linear": f32, "sqrt": lambda n: np.sqrt(f32(n))}[strength]
+
+    def rule(n: float) -> np.float32:
+        return f32({"binary": f32(1), "linear": f32(n), "sqrt": np.sqrt(f32(abs(n)))}[strength])
+
     found = {feature: rule(n) for feature, n in sorted(counts.items()) if f32(n) != 0}
     if normalize:
         total = 0.0
@@ -39,7 +42,7 @@ class Category:
         self.name, self.settings, self.d = name, settings, d
         self.theta = f32(settings["theta"])
         base = settings["theta"] if settings["normalize"] else settings["theta"] / d
-        self.alpha = 1.5 * base if settings["alpha"] is None else settings["alpha"]
+        self.alpha = base if settings["alpha"] is None else settings["alpha"]
         self.start = (f32(2 * base), f32(base)) if name == "BalancedWinnow" else (f32(base), f32(0))
         self.positive: dict[int, np.float32] = {}
         self.negative: dict[int, np.float32] = {}
@@ -82,12 +85,12 @@ class Category:
 
     def step(self, weights: dict[int, np.float32], feature: int, up: bool, times: float) -> None:
         """One promotion or demotion of one weight."""
-        alpha, beta = self.alpha, self.settings.get("beta")
+        alpha, beta = float(self.alpha), float(self.settings.get("beta", 1.0))
         if self.name == "Perceptron":
             move = f32(alpha * times) if up else f32(-f32(alpha * times))
             weights[feature] = min(max(f32(weights[feature] + move), -LARGEST), LARGEST)
         else:
-            factor = f32(float(Decimal(float(alpha if up else beta)) ** Decimal(times)))
+            factor = f32(float(Decimal(alpha if up else beta) ** Decimal(times)))
             weights[feature] = clamp(f32(weights[feature] * factor))
 
     def see(self, document: dict[int, np.float32], label: int, times: float = 1.0, revive: bool = False) -> bool:

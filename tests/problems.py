@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import naive
 import numpy as np
 from hypothesis import strategies as st
 
+import naive
 from thresher import BalancedWinnow, Perceptron, PositiveWinnow, Rows
 from thresher.learners.learner import MistakeDrivenLearner
 

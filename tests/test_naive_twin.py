@@ -2,10 +2,11 @@
 
 from itertools import cycle, product
 
-import naive
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import naive
 from problems import (
     LEARNERS,
     SWITCHES,
@@ -19,7 +20,6 @@ from problems import (
     random_problem,
     settings_of,
 )
-
 from thresher import Labels
 from thresher.kernels.compiler import COMPILED
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from problems import random_problem
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
@@ -12,6 +11,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
+from problems import random_problem
 from thresher import BalancedWinnow
 from thresher.sklearn import BalancedWinnowClassifier, PerceptronClassifier, PositiveWinnowClassifier
 

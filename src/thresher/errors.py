@@ -1,4 +1,4 @@
-"""The exceptions that the library raises; the command line and the service translate them, this module knows neither."""
+"""The exceptions that the library raises; it knows neither the command line nor the service that translate them."""
 
 
 class ThresherError(Exception):

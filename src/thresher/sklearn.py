@@ -144,10 +144,8 @@ class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def _set_classes(self, target: Any, classes: Any) -> None:
         multilabel = sparse.issparse(target)
-        if multilabel:
-            found = np.arange(target.shape[1])
-        else:
-            found = unique_labels(target if classes is None else classes)
+        named = target if classes is None else classes
+        found = np.arange(target.shape[1]) if multilabel else unique_labels(named)
         if not multilabel and len(found) < 2:
             raise ValueError(f"y has one class, {found[0]!r}, and telling documents apart needs at least two classes")
         self._multilabel, self.classes_ = multilabel, found
@@ -169,7 +167,7 @@ class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         unknown = np.setdiff1d(target, self.classes_)
         if len(unknown):
             raise ValueError(f"y contains classes not named at the first call: {unknown}")
-        return np.searchsorted(self.classes_, target)
+        return np.asarray(np.searchsorted(self.classes_, target))
 
     def _row_weight(self, target: Any) -> NDArray[np.float64] | None:
         if self.class_weight is None:
@@ -189,8 +187,10 @@ def _refuse_malformed(X: Any) -> None:
     n_major, n_minor = X.shape if X.format == "csr" else X.shape[::-1]
     if len(X.indptr) != n_major + 1:
         raise ValueError(f"X: indptr has {len(X.indptr)} entries and needs {n_major + 1}")
-    if n_minor > 0:
+    if n_minor > 0 or len(X.indices) > 0:
         check_structure(X.indptr, X.indices, n_minor)
+    if X.data.dtype.kind not in "biufc":
+        raise ValueError(f"X: data must be numbers, not {X.data.dtype}")
     if len(X.data) < X.indptr[-1]:
         raise ValueError(f"X: data has {len(X.data)} entries for {X.indptr[-1]} indices")
 

@@ -10,7 +10,7 @@ from numba import config, njit
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
-COMPILED: bool = not config.DISABLE_JIT
+COMPILED: bool = not getattr(config, "DISABLE_JIT", False)
 
 
 def kernel(function: Function) -> Function:

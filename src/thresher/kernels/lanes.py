@@ -5,6 +5,7 @@ was measured six times slower, so the loop is written in LLVM's vector types her
 in document order and rounded separately, so that each lane holds what a plain loop over its category would give.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,8 @@ def _score_lanes_compiled(
         features, values = pointer(0), pointer(1)
         weights = builder.bitcast(pointer(4), vector.as_pointer())
         output = builder.bitcast(pointer(6), vector.as_pointer())
-        total = cgutils.alloca_once_value(builder, zeros)
+        total = builder.alloca(vector)
+        builder.store(zeros, total)
         with cgutils.for_range_slice(builder, arguments[2], arguments[3], int64(1), inc=True) as (j, _):
             feature = builder.sext(builder.load(builder.gep(features, [j])), int64)
             value = builder.insert_element(zeros, builder.load(builder.gep(values, [j])), int32(0))
@@ -64,4 +66,4 @@ def _score_lanes_compiled(
     return signature, generate
 
 
-score_lanes = _score_lanes_compiled if COMPILED else _score_lanes_interpreted
+score_lanes: Callable[..., None] = _score_lanes_compiled if COMPILED else _score_lanes_interpreted

@@ -64,10 +64,10 @@ def set_targets(labels: Labels, row: int, first: int, learning: NDArray[np.bool_
 @kernel
 def any_listed(labels: Labels, row: int, first: int, width: int) -> bool:
     """Tell whether the row lists a category of the block."""
+    count = 0
     for k in range(labels.indptr[row], labels.indptr[row + 1]):
-        if 0 <= labels.categories[k] - first < width:
-            return True
-    return False
+        count += 0 <= labels.categories[k] - first < width
+    return count > 0
 
 
 @kernel

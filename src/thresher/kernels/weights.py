@@ -106,7 +106,7 @@ def moved_weight(learner: int, feature: int, move: Move, weights: Weights) -> np
     if learner == BALANCED_WINNOW:
         weights.positive[feature, lane] = clamped(weights.positive[feature, lane] * move.step)
         weights.negative[feature, lane] = clamped(weights.negative[feature, lane] * move.counterstep)
-        return weights.positive[feature, lane] - weights.negative[feature, lane]
+        return np.float32(weights.positive[feature, lane] - weights.negative[feature, lane])
     if learner == POSITIVE_WINNOW:
         return clamped(weights.weight[feature, lane] * move.step)
     return clamped_sum(weights.weight[feature, lane] + move.step)
@@ -162,5 +162,5 @@ def mean_weights(weights: Weights, examples: NDArray[np.int64], mean: NDArray[np
     for block, feature, lane in np.ndindex(mean.shape):
         weight = np.float64(weights.weight[block, feature, lane])
         if examples[block, lane] > 0:
-            weight -= weights.moment[block, feature, lane] / np.float64(examples[block, lane])
+            weight = weight - np.float64(weights.moment[block, feature, lane] / examples[block, lane])
         mean[block, feature, lane] = np.float32(weight)

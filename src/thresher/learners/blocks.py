@@ -121,7 +121,7 @@ class Blocks:
         self.examples = np.zeros((self._count(n_categories), width), dtype=np.int64)
         self.weights = self._new_weights(capacity)
         self.examples.reshape(-1)[: old_examples.size] = old_examples.reshape(-1)
-        for target, source in zip(self.weights, old_weights, strict=True):
+        for target, source in _pairs(self.weights, old_weights):
             if width == old_width:
                 target[: source.shape[0], : source.shape[1]] = source
                 continue
@@ -135,7 +135,7 @@ class Blocks:
         twin.__dict__.update(self.__dict__)
         twin.examples = self.examples.copy()
         twin.weights = self._new_weights(self.weights.weight.shape[1])
-        for target, source in zip(twin.weights, self.weights, strict=True):
+        for target, source in _pairs(twin.weights, self.weights):
             target[...] = source
         return twin
 
@@ -156,10 +156,14 @@ class Blocks:
         if not self.start.average or self._mean is not None or len(rows.indices) > self.n_features // 4:
             return rows, self.scoring_weight()
         features, renumbered = np.unique(rows.indices, return_inverse=True)
-        few = Weights(*(array[:, features] if array.shape[1] else array for array in self.weights))
+        few = Weights._make(array[:, features] if array.shape[1] else array for array in self.weights)
         return rows._replace(indices=renumbered.astype(np.int32)), self._means(few)
 
     def _means(self, weights: Weights) -> NDArray[np.float32]:
         mean = aligned_full(weights.weight.shape, np.float32(0))
         mean_weights(weights, self.examples, mean)
         return mean
+
+
+def _pairs(left: Weights, right: Weights) -> zip[tuple[Any, Any]]:
+    return zip(left, right, strict=True)

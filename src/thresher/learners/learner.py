@@ -118,11 +118,11 @@ class MistakeDrivenLearner(Settings):
         """
         self._check_parameters()
         checked, judged, times = self._checked(rows, labels, row_weight)
+        count = _count_categories(judged, n_categories, 0 if self._blocks is None else self._blocks.n_categories)
         if self._blocks is None:
             self._begin(checked)
-        examples = Examples(checked, judged, self._steps(self.average_active_, times))
         blocks = self._fitted()
-        count = _count_categories(examples.labels, n_categories, blocks.n_categories)
+        examples = Examples(checked, judged, self._steps(self.average_active_, times))
         rule = self._rule(self.average_active_, revive=not self.discard_final)
         long = len(examples.rows.indices) * len(blocks.examples) > SLICE_FEATURES
         blocks = blocks.copy() if long else blocks
@@ -184,7 +184,7 @@ class MistakeDrivenLearner(Settings):
         blocks = self._fitted()
         if not blocks.start.discard:
             return np.zeros(blocks.n_categories, dtype=np.int64)
-        return blocks.by_category(blocks.weights.dropped).sum(axis=0, dtype=np.int64)
+        return np.asarray(blocks.by_category(blocks.weights.dropped).sum(axis=0, dtype=np.int64))
 
     def _fitted(self) -> Blocks:
         if self._blocks is None:

@@ -12,8 +12,6 @@ from thresher.learners.parameters import PERCEPTRON_STEPS, Range
 from thresher.learners.settings import PerceptronSettings
 from thresher.learners.steps import additive_steps
 
-DEFAULT_STEP = 1.5
-
 
 @dataclass(kw_only=True, eq=False)
 class Perceptron(PerceptronSettings, MistakeDrivenLearner):
@@ -39,5 +37,5 @@ class Perceptron(PerceptronSettings, MistakeDrivenLearner):
     learner: ClassVar[int] = PERCEPTRON
 
     def _steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
-        alpha = DEFAULT_STEP * self._base(average_active) if self.alpha is None else self.alpha
+        alpha = self._base(average_active) if self.alpha is None else self.alpha
         return additive_steps(alpha, times)

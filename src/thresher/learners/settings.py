@@ -58,7 +58,7 @@ class Settings:
     discard: bool = True
     discard_range: str | tuple[float, float] = "initial"
     discard_below: float = 0.001
-    discard_by_pass: int = 10
+    discard_by_pass: int = 5
     discard_final: bool = True
     average: bool = False
     n_threads: int | None = None
@@ -75,8 +75,8 @@ class WinnowSettings(Settings):
         The promotion, a factor above 1, and the demotion, a factor between 0 and 1.
     """
 
-    alpha: float = 1.25
-    beta: float = 0.75
+    alpha: float = 1.2
+    beta: float = 0.8
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -86,7 +86,7 @@ class PerceptronSettings(Settings):
     Parameters
     ----------
     alpha : float or None
-        The summand. None: one and a half times the starting weight, 1.5 theta / d, whatever the documents' length.
+        The summand. None: the starting weight itself, theta / d, which suits documents of any length.
     """
 
     alpha: float | None = None

@@ -140,7 +140,7 @@ class Training:
     def _discard(self, block: int, due: NDArray[np.bool_]) -> None:
         assert self.schedule.discarding is not None
         low, high, _, _ = self.schedule.discarding
-        kept = Weights(*(array[block, : self.blocks.n_features] for array in self.blocks.weights))
+        kept = Weights._make(array[block, : self.blocks.n_features] for array in self.blocks.weights)
         drop_features(low, high, due, kept)
 
     def _history(self, results: list[list[NDArray[np.int64]]]) -> History:

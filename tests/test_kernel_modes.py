@@ -1,0 +1,52 @@
+"""The kernels give the same bits interpreted as compiled, and never reach outside their arrays."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+KERNEL_TESTS = ["test_naive_twin.py", "test_update_rules.py"]
+
+
+def run_tests(names: list[str], **environment: str) -> str:
+    """Run test files in a process of their own with another setting of Numba's; return what they print."""
+    command = [sys.executable, "-m", "pytest", "-p", "no:xdist", *(str(TESTS / name) for name in names)]
+    run = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout
+
+
+def test_kernels_agree_with_the_naive_twin_uncompiled() -> None:
+    assert " passed" in run_tests(KERNEL_TESTS, NUMBA_DISABLE_JIT="1")
+
+
+def test_kernels_stay_within_their_arrays(tmp_path: Path) -> None:
+    names = [*KERNEL_TESTS, "test_learners.py", "test_rows.py", "test_parameters.py"]
+    assert " passed" in run_tests(names, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path))
+
+
+SHOW_BITS = """
+from hashlib import sha256
+from problems import LEARNERS, random_problem
+problem = random_problem(4, n_rows=60, n_features=30, n_categories=20)
+for name, learner in LEARNERS.items():
+    for settings in ({}, {"average": True, "shuffle": True}, {"normalize": True, "threshold_range": None}):
+        fitted = learner(**settings).fit(problem.rows, problem.labels)
+        bits = fitted.weights_.tobytes() + fitted.score(problem.rows).tobytes()
+        print(name, sha256(bits).hexdigest())
+"""
+
+
+def test_every_kind_of_processor_and_number_of_threads_gives_the_same_bits(tmp_path: Path) -> None:
+    def digests(**environment: str) -> str:
+        settings = os.environ | {"PYTHONPATH": str(TESTS)} | environment
+        run = subprocess.run(
+            [sys.executable, "-c", SHOW_BITS], env=settings, capture_output=True, text=True, check=True
+        )
+        return run.stdout
+
+    here = digests()
+    assert len(set(here.split())) == 3 + 9
+    assert digests(NUMBA_DISABLE_JIT="1") == here
+    assert digests(NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="", NUMBA_CACHE_DIR=str(tmp_path)) == here
