@@ -21,14 +21,17 @@ from thresher import BalancedWinnow, Perceptron, PositiveWinnow, Rows
 from thresher.learners.learner import MistakeDrivenLearner
 
 FOLDS, MIN_COUNT = 3, 3
-USUAL: dict[str, Any] = {"discard_below": 0.001, "discard_by_pass": 5}
+USUAL: dict[str, Any] = {"discard_below": 0.001, "discard_by_pass": 10}
 TRIALS: list[tuple[type[MistakeDrivenLearner], dict[str, Any]]] = [
-    *((BalancedWinnow, USUAL | {"alpha": a, "beta": 2 - a}) for a in (1.05, 1.1, 1.15, 1.2, 1.25, 1.3, 1.5)),
+    *((BalancedWinnow, USUAL | {"alpha": a, "beta": round(2 - a, 2)}) for a in (1.05, 1.1, 1.15, 1.2, 1.25, 1.3, 1.5)),
     *((BalancedWinnow, USUAL | {"alpha": a, "beta": b}) for a, b in ((1.2, 1 / 1.2), (1.3, 0.8), (1.1, 0.8))),
-    *((BalancedWinnow, {"discard_below": f, "discard_by_pass": 5}) for f in (0.0002, 0.0005, 0.002, 0.005, 0.01, 0.03)),
-    *((BalancedWinnow, {"discard_below": 0.001, "discard_by_pass": n}) for n in (1, 3, 10, 20)),
+    *(
+        (BalancedWinnow, {"discard_below": f, "discard_by_pass": 10})
+        for f in (0.0002, 0.0005, 0.002, 0.005, 0.01, 0.03)
+    ),
+    *((BalancedWinnow, {"discard_below": 0.001, "discard_by_pass": n}) for n in (1, 3, 5, 20)),
     (BalancedWinnow, {"discard": False}),
-    *((PositiveWinnow, USUAL | {"alpha": a, "beta": 2 - a}) for a in (1.01, 1.02, 1.05, 1.1, 1.2)),
+    *((PositiveWinnow, USUAL | {"alpha": a, "beta": round(2 - a, 2)}) for a in (1.01, 1.02, 1.05, 1.1, 1.2)),
     (PositiveWinnow, {"discard": False}),
     *((Perceptron, USUAL | {"alpha": a}) for a in (0.001, 0.003, 0.01, 0.02, 0.03, 0.1, None)),
     (Perceptron, {"discard": False}),

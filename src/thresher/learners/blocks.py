@@ -1,5 +1,6 @@
 """The weights of a learner's categories in blocks of lanes: made, grown, copied and read; learners hold one."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -165,5 +166,5 @@ class Blocks:
         return mean
 
 
-def _pairs(left: Weights, right: Weights) -> zip[tuple[Any, Any]]:
+def _pairs(left: Weights, right: Weights) -> Iterator[tuple[Any, Any]]:
     return zip(left, right, strict=True)

@@ -58,7 +58,7 @@ class Settings:
     discard: bool = True
     discard_range: str | tuple[float, float] = "initial"
     discard_below: float = 0.001
-    discard_by_pass: int = 5
+    discard_by_pass: int = 10
     discard_final: bool = True
     average: bool = False
     n_threads: int | None = None

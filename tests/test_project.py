@@ -1,0 +1,71 @@
+"""The project keeps its own rules: names, versions, documentation that runs."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import thresher
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def test_version_is_the_newest_in_the_changelog() -> None:
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert newest is not None
+    assert newest[1] == thresher.__version__
+
+
+def test_exported_names_are_those_listed() -> None:
+    assert sorted(thresher.__all__, key=str.lower) == sorted(thresher._HOMES.keys() | {"__version__"}, key=str.lower)
+    for name in thresher.__all__:
+        assert getattr(thresher, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        thresher.Nothing  # noqa: B018
+
+
+def test_importing_the_table_of_contents_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, thresher; print([name for name in ('numpy', 'numba', 'scipy', 'sklearn') if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_learning_needs_neither_scipy_nor_scikit_learn() -> None:
+    code = "import sys, thresher.learners; print([name for name in ('scipy', 'sklearn') if name in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_in_the_documentation_runs(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.S):
+        exec(compile(block, str(page), "exec"), {})
+    assert "Traceback" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_in_the_documentation_hold(page: Path) -> None:
+    for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), target
+
+
+def test_demo_ends_with_the_correction_learned() -> None:
+    run = subprocess.run(
+        [sys.executable, ROOT / "examples" / "first_steps.py"], capture_output=True, text=True, check=True
+    )
+    before, after = (
+        run.stdout.split("After that one correction")[0].rsplit("\n\n", 1)[0],
+        run.stdout.rsplit("\n\n", 1)[1],
+    )
+    assert re.search(r"my car hit a pothole\n.*\n +no +roads", before)
+    assert re.search(r"yes roads", after)
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    for path in (ROOT / "src").rglob("*.py"):
+        assert path.read_text().startswith('"""'), path
