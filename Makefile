@@ -25,11 +25,12 @@ bench: $(VENV)/installed
 # A virtual environment of our own; where the venv module is missing, virtualenv, and where both are, a line that says what to do.
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "thresher needs Python 3.11 or newer (make PYTHON=python3.12 ...)"; exit 1; }
-	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null && $(PYTHON) -m venv $(VENV) \
-	  || $(PYTHON) -m virtualenv --quiet $(VENV) 2>/dev/null \
-	  || { rm -rf $(VENV); echo "python3 -m venv is missing: install it with 'apt-get install python3-venv', or 'pip install virtualenv', and try again"; exit 1; }
+	@if $(PYTHON) -c 'import venv, ensurepip' 2>/dev/null; then $(PYTHON) -m venv $(VENV); \
+	  elif $(PYTHON) -c 'import virtualenv' 2>/dev/null; then $(PYTHON) -m virtualenv --quiet $(VENV); \
+	  else echo "python3 -m venv is missing: install it with 'apt-get install python3-venv', or 'pip install virtualenv', and try again"; exit 1; fi
 
 $(VENV)/installed: $(VENV)/bin/python pyproject.toml constraints.txt
+	@$(BIN)/python -c 'import sys, pip; assert sys.prefix != sys.base_prefix' || { echo "$(VENV) is not a whole environment: run 'make clean' and try again"; exit 1; }
 	@echo "setting up $(VENV) ..."
 	@$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]' > $(VENV)/install.txt 2>&1 || { cat $(VENV)/install.txt; exit 1; }
 	@touch $@

@@ -1,6 +1,6 @@
 """Fourteen kinds of malformed sparse input, given to a learner or an estimator in a process of their own.
 
-    python tests/malformed.py fit|partial_fit|score|estimator_csr|estimator_csc|estimator_predict
+    python tests/malformed.py fit|partial_fit|score|estimator_csr|estimator_csc|estimator_predict|estimator_y|others
 
 prints a line for each kind with the name of the exception; a crash would end the process before the last line.
 """
@@ -74,12 +74,40 @@ def targets() -> dict[str, Callable[[dict[str, Any]], object]]:
         "score": lambda change: fitted.score(raw_rows(change)),
         "estimator_csr": lambda change: BalancedWinnowClassifier().fit(raw_matrix(change, "csr"), [0, 1]),
         "estimator_csc": lambda change: BalancedWinnowClassifier().fit(raw_matrix(change, "csc"), [0, 1, 0]),
+        "estimator_y": lambda change: BalancedWinnowClassifier().fit(np.eye(2), raw_matrix(change, "csr")),
+        "others": lambda _: [case for case in other_forms() if not refused(case)],
         "estimator_predict": lambda change: estimator.predict(raw_matrix(change, "csr")),
     }
 
 
+def other_forms() -> list[tuple[Any, Any]]:
+    """Return pairs of X and y in forms whose conversion to rows would walk outside their arrays."""
+    from scipy import sparse
+
+    x, indicator = sparse.coo_array(np.eye(4)), sparse.coo_array(np.eye(4))
+    x.coords = (np.array([0, 1, 2, 10**8]), x.coords[1])
+    indicator.coords = (np.array([0, 1, 2, -(10**8)]), indicator.coords[1])
+    blocks = sparse.bsr_array(np.eye(4))
+    blocks.indptr = np.array([0, 10**6, 10**7])
+    columns = sparse.csc_array(np.eye(4))
+    columns.indices = np.array([0, 1, 2, 10**8])
+    return [(x, [0, 1, 0, 1]), (blocks, [0, 1, 0, 1]), (np.eye(4), columns), (np.eye(4), indicator)]
+
+
+def refused(case: tuple[Any, Any]) -> bool:
+    from thresher.sklearn import BalancedWinnowClassifier
+
+    try:
+        BalancedWinnowClassifier().fit(*case)
+    except ValueError:
+        return True
+    return False
+
+
 if __name__ == "__main__":
     target = targets()[sys.argv[1]]
+    if sys.argv[1] == "others":
+        sys.exit(bool(target({})))
     for kind, change in KINDS.items():
         try:
             target(change)

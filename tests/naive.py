@@ -47,18 +47,23 @@ class Category:
         self.positive: dict[int, np.float32] = {}
         self.negative: dict[int, np.float32] = {}
         self.dropped: set[int] = set()
+        self.late: set[int] = set()
         self.moment: dict[int, float] = {}
         self.examples = self.positives = 0
         self.grow(n_features)
 
-    def grow(self, n_features: int) -> None:
+    def grow(self, n_features: int, late: bool = False) -> None:
         for feature in range(len(self.positive), n_features):
             self.positive[feature], self.negative[feature] = self.start
             self.moment[feature] = 0.0
+            if late:
+                self.late.add(feature)
 
     def weight(self, feature: int) -> np.float32:
         """The weight of a feature: w, or w+ - w-."""
-        return f32(0) if feature in self.dropped else f32(self.positive[feature] - self.negative[feature])
+        if feature in self.dropped | self.late:
+            return f32(0)
+        return f32(self.positive[feature] - self.negative[feature])
 
     def mean_weight(self, feature: int) -> np.float32:
         """The weight's mean over the examples seen, from the changes and the steps at which they happened."""
@@ -106,6 +111,7 @@ class Category:
                     continue
                 self.dropped.remove(feature)
                 self.positive[feature], self.negative[feature] = self.start
+            self.late.discard(feature)
             self.step(self.positive, feature, label > 0, times)
             if self.name == "BalancedWinnow":
                 self.step(self.negative, feature, label < 0, times)
@@ -224,10 +230,11 @@ class Learner:
         """One pass in the order given; a category that a document does not judge is left alone unless complete."""
         active = self._strengths(documents)
         self.d = self.d or self._measure(active)
+        late = self.settings["late_start"] == "zero"
         while len(self.categories) < n_categories:
-            self.categories.append(Category(self.name, self.settings, self.d, n_features))
+            self.categories.append(Category(self.name, self.settings, self.d, 0))
         for category in self.categories:
-            category.grow(n_features)
+            category.grow(n_features, late)
         for document, judged in zip(active, judgements, strict=True):
             for c, category in enumerate(self.categories):
                 label = judged.get(c, -1 if complete else 0)

@@ -111,6 +111,7 @@ def choices(draw: st.DrawFn) -> dict[str, Any]:
         "discard_below": draw(st.sampled_from((0.0, 0.2, 1.0))),
         "discard_by_pass": draw(st.integers(1, 4)),
         "discard_final": draw(st.booleans()),
+        "late_start": draw(st.sampled_from(("initial", "zero"))),
     }
 
 

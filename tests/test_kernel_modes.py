@@ -1,9 +1,12 @@
 """The kernels give the same bits interpreted as compiled, and never reach outside their arrays."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import thresher
 
 TESTS = Path(__file__).parent
 KERNEL_TESTS = ["test_naive_twin.py", "test_update_rules.py"]
@@ -50,3 +53,26 @@ def test_every_kind_of_processor_and_number_of_threads_gives_the_same_bits(tmp_p
     assert len(set(here.split())) == 3 + 9
     assert digests(NUMBA_DISABLE_JIT="1") == here
     assert digests(NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="", NUMBA_CACHE_DIR=str(tmp_path)) == here
+
+
+def test_a_changed_kernel_makes_all_cached_kernels_stale(tmp_path: Path) -> None:
+    shutil.copytree(Path(thresher.__file__).parent, tmp_path / "thresher", ignore=shutil.ignore_patterns("__pycache__"))
+    script = """
+from thresher import Perceptron, Rows
+learner = Perceptron(alpha=1.0, average_active=2.0, threshold_range=None, discard=False, max_passes=1)
+print(learner.fit(Rows([0, 1], [0], [1], 1), [[0]]).weights_, learner.filtering_range(2.0))
+"""
+
+    def weights() -> str:
+        settings = os.environ | {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        return subprocess.run(
+            [sys.executable, "-c", script], env=settings, capture_output=True, text=True, check=True
+        ).stdout
+
+    before = weights()
+    assert weights() == before == "[[1.5]] (np.float32(-0.5), np.float32(1.5))\n"
+    source = tmp_path / "thresher" / "kernels" / "weights.py"
+    text = source.read_text()
+    assert "weight[feature, lane] + step)" in text
+    source.write_text(text.replace("weight[feature, lane] + step)", "weight[feature, lane] + step + step)"))
+    assert weights() == weights() == "[[2.5]] (np.float32(-1.5), np.float32(2.5))\n"

@@ -1,7 +1,6 @@
 """What a learner promises beside the rule itself: batches, growth, purity, threads, stopping."""
 
 import _thread
-import threading
 from typing import Any
 
 import numpy as np
@@ -9,8 +8,9 @@ import pytest
 
 from problems import LEARNERS, Problem, as_rows, assert_same_bits, random_problem
 from thresher import BalancedWinnow, Labels, PositiveWinnow, Rows
+from thresher.errors import NotFittedError
 from thresher.learners.labels import corrections
-from thresher.learners.training import Progress
+from thresher.learners.training import SLICE_WORK, Progress, slices
 
 every_learner = pytest.mark.parametrize("name", LEARNERS)
 VERSIONS: list[dict[str, Any]] = [
@@ -166,6 +166,95 @@ def _large_steps(name: str) -> dict[str, Any]:
     return {"alpha": 1e6} if name == "Perceptron" else {"alpha": 1e6, "beta": 2e-6}
 
 
+@pytest.mark.parametrize("name", ["BalancedWinnow", "PositiveWinnow"])
+def test_winnow_weights_never_reach_zero(name: str) -> None:
+    settings: dict[str, Any] = {"normalize": False, "discard": False, "beta": 0.01}
+    learner = LEARNERS[name](average_active=1.0, threshold_range=(-1e6, 1e6), **settings)
+    learner.partial_fit(as_rows([{0: 1.0}] * 500, 1), [[]] * 500, n_categories=1)
+    weights = learner._fitted().weights
+    smallest = weights.positive if name == "BalancedWinnow" else weights.weight
+    assert smallest[0, 0, 0] == 2.0**-60
+
+
+@every_learner
+def test_scores_do_not_depend_on_how_rows_are_shared_out(name: str) -> None:
+    rows, labels = big_problem()
+    learner = LEARNERS[name](max_passes=1, n_threads=1).fit(rows, labels)
+    alone = np.concatenate([learner.score(part(rows, i, i + 1)) for i in range(0, 60_000, 5_000)])
+    for threads in (1, 2, 4, 10_000):
+        learner.n_threads = threads
+        assert_same_bits(learner.score(rows)[::5_000], alone)
+
+
+def part(rows: Rows, start: int, stop: int) -> Rows:
+    """Return some of the rows of a big problem, which have a hundred features each."""
+    return Rows(rows.indptr[: stop - start + 1], rows.indices[100 * start :], rows.data[100 * start :], 400)
+
+
+@every_learner
+def test_order_of_features_within_a_row_does_not_exist(name: str) -> None:
+    """Rows are taken in the order of their features alone; any other is refused, so it cannot change the result."""
+    with pytest.raises(ValueError, match="increase strictly"):
+        LEARNERS[name]().fit(Rows([0, 2], [1, 0], [1.0, 1.0], 2), [[0]])  # type: ignore[arg-type]
+
+
+def test_slices_hold_no_more_work_than_allowed_however_uneven_the_rows() -> None:
+    lengths = np.concatenate((np.zeros(200_000, dtype=np.int64), np.full(200, 100_000)))
+    for width in (1, 16, 32):
+        parts = slices(np.arange(len(lengths)), lengths, width)
+        assert np.concatenate(parts).tolist() == list(range(len(lengths)))
+        assert max(lengths[rows].sum() * width for rows in parts) <= SLICE_WORK + 100_000 * width
+
+
+def test_growth_leaves_room_to_spare() -> None:
+    learner = BalancedWinnow(discard=False).partial_fit(as_rows([{0: 1.0}], 1000), [[0]])
+    moves, before = 0, learner._fitted().weights
+    for n_features in range(1001, 1400):
+        learner.partial_fit(as_rows([{0: 1.0}], n_features), [[0]])
+        moves += learner._fitted().weights is not before
+        before = learner._fitted().weights
+    assert moves == 1
+
+
+@every_learner
+def test_failed_growth_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = random_problem(22)
+    learner = LEARNERS[name]().fit(problem.rows, problem.labels, n_categories=5)
+    before = state(learner)
+
+    def no_memory(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("thresher.learners.blocks.aligned_full", no_memory)
+    with pytest.raises(MemoryError):
+        learner.partial_fit(problem.rows, [[500]] * 14)
+    assert state(learner) == before
+    assert learner.score(problem.rows).shape == (14, 5)
+
+
+@every_learner
+def test_late_features_and_categories_weigh_nothing_until_met(name: str) -> None:
+    problem = random_problem(23)
+    learner = LEARNERS[name](late_start="zero").fit(problem.rows, problem.labels, n_categories=5)
+    before = learner.weights_
+    learner.partial_fit(as_rows([{0: 1.0, 8: 1.0}], 9), corrections(accept=[6]))
+    assert learner.weights_[:5, :7].tobytes() == before.tobytes()
+    assert not learner.weights_[:6, 7:].any()
+    assert np.flatnonzero(learner.weights_[6]).tolist() == [0, 8]
+
+
+def test_a_learner_may_resume_another_with_other_parameters() -> None:
+    problem = random_problem(24)
+    first = BalancedWinnow().fit(problem.rows, problem.labels)
+    second = BalancedWinnow(alpha=2.0).resume(first)
+    assert state(second) == state(first)
+    second.partial_fit(problem.rows, [set()] * 14)
+    assert second.alpha == 2.0
+    assert state(second) != state(first)
+    with pytest.raises(ValueError, match="cannot resume"):
+        PositiveWinnow().resume(first)
+
+
 @every_learner
 def test_empty_documents_never_err_as_negatives_and_teach_nothing(name: str) -> None:
     learner = LEARNERS[name]().fit(as_rows([{}, {}], 3), [[0], []])
@@ -196,6 +285,8 @@ def test_progress_is_reported_to_the_end() -> None:
     learner = BalancedWinnow(max_passes=4).fit(problem.rows, problem.labels, progress=seen.append)
     assert seen[-1].done == seen[-1].total == 4 * 14
     assert seen[-1].mistakes == learner.mistakes_.sum()
+    learner.partial_fit(problem.rows, problem.labels, progress=seen.append)
+    assert seen[-1] == Progress(14, 14, learner.online_mistakes_.sum())
 
 
 def big_problem() -> tuple[Rows, list[list[int]]]:
@@ -214,9 +305,12 @@ def test_interrupted_training_changes_nothing() -> None:
     problem = random_problem(18)
     learner = BalancedWinnow().fit(problem.rows, problem.labels)
     before = state(learner)
-    threading.Timer(0.3, _thread.interrupt_main).start()
+
+    def press_ctrl_c(progress: Progress) -> None:
+        _thread.interrupt_main()
+
     with pytest.raises(KeyboardInterrupt):
-        learner.fit(rows, labels)
+        learner.fit(rows, labels, progress=press_ctrl_c)
     assert state(learner) == before
 
 
@@ -231,6 +325,11 @@ def test_interrupted_partial_fit_changes_nothing() -> None:
     with pytest.raises(KeyboardInterrupt):
         learner.partial_fit(rows, labels, progress=interrupt)
     assert state(learner) == before
+    fresh = PositiveWinnow()
+    with pytest.raises(KeyboardInterrupt):
+        fresh.partial_fit(rows, labels, progress=interrupt)
+    with pytest.raises(NotFittedError):
+        fresh.score(rows)
 
 
 def test_long_batch_equals_short_ones() -> None:

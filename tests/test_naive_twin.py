@@ -24,7 +24,8 @@ from thresher import Labels
 from thresher.kernels.compiler import COMPILED
 
 EXAMPLES = 150 if COMPILED else 30
-LAYOUTS = tuple(product((1, 4, 16, None), (1, 2, 4)))
+# Eleven layouts, a number that shares no factor with those of the switches: each meets every switch either way.
+LAYOUTS = tuple(product((1, 4, 16, None), (1, 2, 4)))[:11]
 
 
 @pytest.mark.parametrize("kind", degenerate_problems())
@@ -32,7 +33,7 @@ LAYOUTS = tuple(product((1, 4, 16, None), (1, 2, 4)))
 def test_every_combination_of_switches_equals_the_naive_twin(name: str, kind: str) -> None:
     combinations = list(product(*SWITCHES.values()))
     problem = degenerate_problems()[kind]
-    for values, (width, threads) in zip(combinations[:: 1 if COMPILED else 5], cycle(LAYOUTS), strict=False):
+    for values, (width, threads) in zip(combinations, cycle(LAYOUTS), strict=False):
         choice = settings_of(dict(zip(SWITCHES, values, strict=True)))
         learner, twin = fit_both(name, choice | {"max_passes": 5, "block_width": width, "n_threads": threads}, problem)
         assert_equals_twin(learner, problem, twin)
@@ -53,7 +54,8 @@ def test_going_on_after_fit_equals_the_naive_twin(
     name: str, choice: dict[str, object], first: Problem, later: Problem, complete: bool, data: st.DataObject
 ) -> None:
     """New features, new categories, partial judgements, dropped features that may come back."""
-    learner, twin = fit_both(name, choice, first)
+    width, threads = data.draw(st.sampled_from(LAYOUTS))
+    learner, twin = fit_both(name, choice | {"block_width": width, "n_threads": threads}, first)
     n_features, n_categories = (max(a, b) for a, b in zip(_shape(first), _shape(later), strict=True))
     later = Problem(later.documents, later.labels, n_features, n_categories)
     signs = st.sampled_from((1, -1))
@@ -77,7 +79,7 @@ def _shape(problem: Problem) -> tuple[int, int]:
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_rows_that_count_more_equal_the_naive_twin(name: str) -> None:
-    problem, times = random_problem(2), [0.0, 0.5, 1.0, 2.0, 3.7, 1.0, 0.25] * 2
+    problem, times = random_problem(2), [0.1, 0.5, 1.0, 2.0, 3.7, 1.0, 0.25] * 2
     learner = LEARNERS[name]().fit(problem.rows, problem.labels, n_categories=5, row_weight=times)
     twin = naive.Learner(name, learner.get_params()).fit(problem.documents, problem.labels, 7, 5, times)
     assert_equals_twin(learner, problem, twin)

@@ -137,3 +137,56 @@ def test_estimator_works_in_pipelines_and_searches(estimator: Any) -> None:
     name = type(estimator).__name__.lower()
     search = GridSearchCV(pipeline, {f"{name}__max_passes": [1, 5], f"{name}__average": [False, True]}, cv=2)
     assert search.fit(texts, y).best_score_ > 0.9
+
+
+def test_sparse_indicators_mean_what_their_dense_forms_mean() -> None:
+    X, Y = sparse_problem()
+    with_zeros = sparse.csr_array(np.where(Y == 0, 7, Y))
+    with_zeros.data[with_zeros.data == 7] = 0
+    dense, padded = (BalancedWinnowClassifier().fit(X, y) for y in (Y, with_zeros))
+    np.testing.assert_array_equal(dense.coef_, padded.coef_)
+    with pytest.raises(ValueError, match="0 and 1 alone"):
+        BalancedWinnowClassifier().fit(X, sparse.csr_array(np.where(Y == 0, -1, Y)))
+
+
+def test_refused_calls_leave_an_estimator_as_it_was() -> None:
+    X, Y = sparse_problem()
+    model = BalancedWinnowClassifier().fit(X, Y[:, 0])
+    before, expected = sorted(model.__dict__), model.predict(X)
+    model.set_params(alpha=0.5)
+    for verb in (model.fit, model.partial_fit):
+        with pytest.raises(ValueError, match="alpha"):
+            verb(X[:, :6] if verb == model.fit else X, Y[:, 0])
+    assert sorted(model.__dict__) == before
+    np.testing.assert_array_equal(model.predict(X), expected)
+    fresh = BalancedWinnowClassifier(alpha=0.5)
+    with pytest.raises(ValueError, match="alpha"):
+        fresh.partial_fit(X, Y)
+    assert not hasattr(fresh, "classes_")
+
+
+def test_parameters_set_between_calls_hold_from_the_next_call_on() -> None:
+    X, Y = sparse_problem()
+    model = BalancedWinnowClassifier().partial_fit(X, Y)
+    learner = BalancedWinnow(strength="linear", discard=False)
+    labels = [np.flatnonzero(row) for row in Y]
+    learner.partial_fit(X, labels, n_categories=3)
+    learner.alpha = 3.0
+    np.testing.assert_array_equal(
+        model.set_params(alpha=3.0).partial_fit(X, 1 - Y).coef_,
+        learner.partial_fit(X, [np.flatnonzero(row == 0) for row in Y]).weights_,
+    )
+
+
+def test_an_indicator_after_plain_classes_is_refused() -> None:
+    X, Y = sparse_problem()
+    model = BalancedWinnowClassifier().partial_fit(X, Y[:, 0], classes=[0, 1])
+    with pytest.raises(ValueError, match="indicator"):
+        model.partial_fit(X, Y)
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0])
+def test_class_weights_must_be_positive(weight: float) -> None:
+    X, Y = sparse_problem()
+    with pytest.raises(ValueError, match="class_weight"):
+        BalancedWinnowClassifier(class_weight={0: 1.0, 1: weight}).fit(X, Y[:, 0])

@@ -15,3 +15,11 @@ class RowsError(ThresherError, ValueError):
 
 class NotFittedError(ThresherError, ValueError):
     """A learner was asked for scores before it had learned anything."""
+
+
+class TextError(ThresherError, ValueError):
+    """A text, category name or corpus cannot be used as it is; the message says why and what to change."""
+
+
+class ModelFileError(ThresherError, ValueError):
+    """A model file is damaged, foreign or newer than this library, or would not be readable; the message names it."""

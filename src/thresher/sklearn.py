@@ -67,15 +67,28 @@ class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the start."""
-        matrix, target = self._validated(X, y, reset=True)
-        self._set_classes(target, None)
-        learner = self._new_learner()
-        learner.fit(matrix, self._labels(target), n_categories=self._n_categories, row_weight=self._row_weight(target))
-        self.learner_ = learner
+        before = self.__dict__.copy()
+        try:
+            matrix, target = self._validated(X, y, reset=True)
+            self._set_classes(target, None)
+            learner = self._new_learner()
+            self.learner_ = self._learn(learner.fit, matrix, target)
+        except BaseException:
+            self.__dict__ = before
+            raise
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Go on learning: one pass over the rows. All classes must be named at the first call."""
+        before = self.__dict__.copy()
+        try:
+            self._partial_fit(X, y, classes)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return self
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any) -> None:
         first = not hasattr(self, "learner_")
         matrix, target = self._validated(X, y, reset=first)
         if first:
@@ -84,19 +97,22 @@ class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             raise ValueError(f"classes={classes!r} is not the same as on the first call, which was {self.classes_}")
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all labels at once: use fit, or give the weights")
-        learner = self._new_learner() if first else self.learner_
+        learner = self._new_learner()
+        if not first:
+            learner.resume(self.learner_)
+        self.learner_ = self._learn(learner.partial_fit, matrix, target)
+
+    def _learn(self, verb: Any, matrix: Any, target: Any) -> Any:
         weight = self._row_weight(target)
-        learner.partial_fit(matrix, self._labels(target), n_categories=self._n_categories, row_weight=weight)
-        self.learner_ = learner
-        return self
+        return verb(matrix, self._labels(target), n_categories=self._n_categories, row_weight=weight)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the scores less theta: (rows,) for two classes, otherwise (rows, categories)."""
         check_is_fitted(self, "learner_")
-        _refuse_malformed(X)
+        _refuse_malformed(X, "X")
         X = _canonical(validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, reset=False))
         scores = self.learner_.score(X).astype(np.float64) - float(np.float32(self.learner_.theta))
-        return scores if self._multilabel or len(self.classes_) > 2 else scores[:, 0]
+        return np.asarray(scores if self._multilabel or len(self.classes_) > 2 else scores[:, 0])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the highest score, or for multi-label targets an indicator of those above theta."""
@@ -111,7 +127,7 @@ class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     def coef_(self) -> NDArray[np.float32]:
         """The weights that scores are made of."""
         check_is_fitted(self, "learner_")
-        return self.learner_.weights_
+        return np.asarray(self.learner_.weights_)
 
     @property
     def intercept_(self) -> NDArray[np.float32]:
@@ -136,11 +152,15 @@ class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
         """Return X as a checked csr matrix and y as an array of classes or a csr indicator."""
-        _refuse_malformed(X)
+        _refuse_malformed(X, "X")
+        _refuse_malformed(y, "y")
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=_DTYPES, multi_output=True, reset=reset)
+        if sparse.issparse(y):
+            return _canonical(X), _indicator(y)
         check_classification_targets(y)
-        multilabel = type_of_target(y) == "multilabel-indicator"
-        return _canonical(X), sparse.csr_array(y) if multilabel else column_or_1d(y, warn=True)
+        if type_of_target(y) == "multilabel-indicator":
+            return _canonical(X), _indicator(y)
+        return _canonical(X), column_or_1d(y, warn=True)
 
     def _set_classes(self, target: Any, classes: Any) -> None:
         multilabel = sparse.issparse(target)
@@ -164,6 +184,8 @@ class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def _numbers(self, target: Any) -> NDArray[np.intp]:
         """Return the place of each label among the classes."""
+        if sparse.issparse(target):
+            raise ValueError("y is a label indicator, and at the first call it was not")
         unknown = np.setdiff1d(target, self.classes_)
         if len(unknown):
             raise ValueError(f"y contains classes not named at the first call: {unknown}")
@@ -177,22 +199,38 @@ class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
                 f"class_weight={self.class_weight!r}: a multi-label row has no one class (allowed: None)"
             )
         weights = compute_class_weight(self.class_weight, classes=self.classes_, y=target)
+        if not np.all(weights > 0):
+            raise ParameterError(f"class_weight={self.class_weight!r} is out of range (allowed: numbers above 0)")
         return np.asarray(weights[self._numbers(target)])
 
 
-def _refuse_malformed(X: Any) -> None:
-    """Check a compressed matrix before any compiled code of scipy or scikit-learn walks it."""
-    if getattr(X, "format", None) not in ("csr", "csc"):
-        return
-    n_major, n_minor = X.shape if X.format == "csr" else X.shape[::-1]
-    if len(X.indptr) != n_major + 1:
-        raise ValueError(f"X: indptr has {len(X.indptr)} entries and needs {n_major + 1}")
-    if n_minor > 0 or len(X.indices) > 0:
-        check_structure(X.indptr, X.indices, n_minor)
-    if X.data.dtype.kind not in "biufc":
-        raise ValueError(f"X: data must be numbers, not {X.data.dtype}")
-    if len(X.data) < X.indptr[-1]:
-        raise ValueError(f"X: data has {len(X.data)} entries for {X.indptr[-1]} indices")
+def _refuse_malformed(matrix: Any, name: str) -> None:
+    """Check a sparse matrix before any compiled code of scipy or scikit-learn walks it."""
+    form = getattr(matrix, "format", None)
+    if form in ("csr", "csc"):
+        n_major, n_minor = matrix.shape if form == "csr" else matrix.shape[::-1]
+        if len(matrix.indptr) != n_major + 1:
+            raise ValueError(f"{name}: indptr has {len(matrix.indptr)} entries and needs {n_major + 1}")
+        if n_minor > 0 or len(matrix.indices) > 0:
+            check_structure(matrix.indptr, matrix.indices, n_minor)
+        if matrix.data.dtype.kind not in "biufc" or len(matrix.data) < matrix.indptr[-1]:
+            raise ValueError(f"{name}: data has {len(matrix.data)} entries of {matrix.data.dtype}")
+    elif form == "coo":
+        for places, size in zip((matrix.row, matrix.col), matrix.shape, strict=True):
+            if len(places) != len(matrix.data) or (len(places) and not 0 <= places.min() <= places.max() < size):
+                raise ValueError(f"{name}: the coordinates do not fit the shape {matrix.shape}")
+    elif form is not None and hasattr(matrix, "tocsr"):
+        raise ValueError(f"{name}: sparse input must be in csr, csc or coo form, not {form}")
+
+
+def _indicator(y: Any) -> Any:
+    """Return a multi-label target as a csr matrix of ones."""
+    indicator = sparse.csr_array(y).astype(np.float64)
+    indicator.sum_duplicates()
+    indicator.eliminate_zeros()
+    if not np.all(indicator.data == 1):
+        raise ValueError("y: a label indicator holds 0 and 1 alone")
+    return indicator
 
 
 def _canonical(X: Any) -> Any:

@@ -4,15 +4,33 @@ No fastmath and no parallel reductions: the compiled result equals the interpret
 """
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
 from numba import config, njit
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
 COMPILED: bool = not getattr(config, "DISABLE_JIT", False)
+BOUNDSCHECK: bool = bool(getattr(config, "BOUNDSCHECK", False))
 
 
 def kernel(function: Function) -> Function:
     """Compile `function` with Numba, unless NUMBA_DISABLE_JIT asks for plain Python."""
-    return cast(Function, njit(cache=True, nogil=True)(function))
+    compiled = njit(cache=True, nogil=True)(function)
+    if COMPILED:
+        _depend_on_all_kernels(compiled)
+    return cast(Function, compiled)
+
+
+def _depend_on_all_kernels(compiled: Any) -> None:
+    """Let a change of any kernel make this one's cached code stale: Numba looks at the kernel's own file alone.
+
+    Kernels are compiled into one another, so a kernel would otherwise go on with what its callee was before.
+    """
+    compiled._cache._cache_file._source_stamp = _SOURCES
+
+
+_SOURCES = tuple(
+    (path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(Path(__file__).parent.glob("*.py"))
+)

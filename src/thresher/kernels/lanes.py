@@ -15,7 +15,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from thresher.kernels.compiler import COMPILED
+from thresher.kernels.compiler import BOUNDSCHECK, COMPILED, kernel
 
 
 def _score_lanes_interpreted(
@@ -66,4 +66,22 @@ def _score_lanes_compiled(
     return signature, generate
 
 
-score_lanes: Callable[..., None] = _score_lanes_compiled if COMPILED else _score_lanes_interpreted
+@kernel
+def _score_lanes_checked(
+    indices: NDArray[np.int32],
+    strengths: NDArray[np.float32],
+    start: int,
+    stop: int,
+    weight: NDArray[np.float32],
+    lanes: tuple[int, ...],
+    scores: NDArray[np.float32],
+) -> None:
+    """Write into `scores` the same sums by a loop that Numba can check for reaching outside its arrays."""
+    scores[:] = np.float32(0)
+    for j in range(start, stop):
+        for lane in range(len(lanes)):
+            scores[lane] += strengths[j] * weight[indices[j], lane]
+
+
+_COMPILED_LOOP = _score_lanes_checked if BOUNDSCHECK else _score_lanes_compiled
+score_lanes: Callable[..., None] = _COMPILED_LOOP if COMPILED else _score_lanes_interpreted

@@ -9,7 +9,26 @@ from thresher.kernels.compiler import kernel
 
 
 class Rows(NamedTuple):
-    """Documents as sparse rows: row i has the features indices[indptr[i]:indptr[i+1]], increasing, and their data."""
+    """Documents as sparse rows (the paper's d = (s_1 ... s_m), section 3): only active features are listed.
+
+    Parameters
+    ----------
+    indptr : array of rows + 1 whole numbers
+        Row i has the entries indptr[i] to indptr[i + 1] of the other two arrays.
+    indices : array
+        The numbers of its features, increasing within a row.
+    data : array
+        How often each occurs, or how strong it is.
+    n_features : int
+        How many features there are in all.
+
+    Examples
+    --------
+    Two documents: features 0 and 2, the latter twice; feature 1.
+
+    >>> Rows(indptr=[0, 2, 3], indices=[0, 2, 1], data=[1, 2, 1], n_features=3).n_features
+    3
+    """
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
@@ -18,9 +37,25 @@ class Rows(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """The judgements on the rows: +1 or -1 for each listed category, and `others` for every category not listed.
+    """Judgements on rows (the labels y of section 3), which may leave categories alone.
 
-    `others` is -1 where a document's labels are complete, 0 where categories not listed are left alone.
+    Parameters
+    ----------
+    indptr : array of rows + 1 whole numbers
+        Row i has the entries indptr[i] to indptr[i + 1] of the next two arrays.
+    categories : array
+        The numbers of the categories that are judged.
+    signs : array
+        +1 where the row belongs to the category, -1 where it does not.
+    others : -1 or 0
+        What holds for every category not listed: -1 where the labels are complete, 0 where it is left alone.
+
+    Examples
+    --------
+    The first document is in category 1 and in no other; the second in none.
+
+    >>> Labels(indptr=[0, 1, 1], categories=[1], signs=[1], others=-1).others
+    -1
     """
 
     indptr: NDArray[np.int64]

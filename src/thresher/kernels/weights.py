@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from thresher.kernels.compiler import kernel
 
 POSITIVE_WINNOW, PERCEPTRON, BALANCED_WINNOW = 0, 1, 2
+PRESENT, DISCARDED, LATE = 0, 1, 2
 
 # Weights stay within 2**-60 .. 2**60 in size and strengths within 2**40, so that no sum of fewer than 2**27 products
 # can overflow float32, and repeated promotion or demotion reaches neither infinity nor the slow denormal numbers.
@@ -23,13 +24,14 @@ class Weights(NamedTuple):
     """The arrays of a learner's state, each (blocks, features, lanes); those that its rule does not need are empty.
 
     `weight` is what scores are made of: the weight itself or, for Balanced Winnow, `positive` - `negative`.
+    `absent` tells of a feature that weighs nothing whether it was discarded or came late and was not met since.
     `moment` is the sum of (step - 1) x (change of weight) over the category's steps, from which its mean follows.
     """
 
     weight: NDArray[np.float32]
     positive: NDArray[np.float32]
     negative: NDArray[np.float32]
-    dropped: NDArray[np.bool_]
+    absent: NDArray[np.uint8]
     moment: NDArray[np.float64]
 
 
@@ -64,7 +66,7 @@ def block_of(weights: Weights, block: int) -> Weights:
         weights.weight[block],
         weights.positive[block],
         weights.negative[block],
-        weights.dropped[block],
+        weights.absent[block],
         weights.moment[block],
     )
 
@@ -100,45 +102,51 @@ def move_of(steps: Steps, row: int, lane: int, promote: bool, time: int) -> Move
 
 
 @kernel
-def moved_weight(learner: int, feature: int, move: Move, weights: Weights) -> np.float32:
-    """Return the weight after one step of its learner's rule; writes the two halves of Balanced Winnow's weight."""
-    lane = move.lane
-    if learner == BALANCED_WINNOW:
-        weights.positive[feature, lane] = clamped(weights.positive[feature, lane] * move.step)
-        weights.negative[feature, lane] = clamped(weights.negative[feature, lane] * move.counterstep)
-        return np.float32(weights.positive[feature, lane] - weights.negative[feature, lane])
-    if learner == POSITIVE_WINNOW:
-        return clamped(weights.weight[feature, lane] * move.step)
-    return clamped_sum(weights.weight[feature, lane] + move.step)
-
-
-@kernel
-def revive_feature(rule: Rule, feature: int, lane: int, weights: Weights) -> None:
-    """Bring a dropped feature back at its starting weight; writes the block's weights."""
-    weights.dropped[feature, lane] = False
-    weights.weight[feature, lane] = rule.initial_positive
-    if rule.learner == BALANCED_WINNOW:
-        weights.positive[feature, lane] = rule.initial_positive
-        weights.negative[feature, lane] = rule.initial_negative
-
-
-@kernel
 def step_features(features: NDArray[np.int32], move: Move, rule: Rule, weights: Weights) -> None:
     """Promote or demote the active features for one category of a block; writes the block's weights.
 
-    The strengths of the features play no part in it: they enter the score alone.
+    The strengths of the features play no part in it: they enter the score alone. A feature that came late, or was
+    discarded and may come back, starts now and then takes its step.
     """
-    lane = move.lane
+    weight, positive, negative, absent, moment = weights
+    lane, step, counterstep = move.lane, move.step, move.counterstep
+    balanced, additive = rule.learner == BALANCED_WINNOW, rule.learner == PERCEPTRON
     for feature in features:
-        before = np.float64(weights.weight[feature, lane])
-        if weights.dropped.shape[0] > 0 and weights.dropped[feature, lane]:
-            if not rule.revive:
+        before = np.float64(weight[feature, lane])
+        if len(absent) > 0 and absent[feature, lane] != PRESENT:
+            if absent[feature, lane] == DISCARDED and not rule.revive:
                 continue
-            revive_feature(rule, feature, lane, weights)
-        weights.weight[feature, lane] = moved_weight(rule.learner, feature, move, weights)
-        if weights.moment.shape[0] > 0:
-            change = np.float64(weights.weight[feature, lane]) - before
-            weights.moment[feature, lane] += np.float64(move.time - 1) * change
+            absent[feature, lane] = PRESENT
+            weight[feature, lane] = rule.initial_positive
+            if balanced:
+                positive[feature, lane] = rule.initial_positive
+                negative[feature, lane] = rule.initial_negative
+        if balanced:
+            positive[feature, lane] = clamped(positive[feature, lane] * step)
+            negative[feature, lane] = clamped(negative[feature, lane] * counterstep)
+            weight[feature, lane] = positive[feature, lane] - negative[feature, lane]
+        elif additive:
+            weight[feature, lane] = clamped_sum(weight[feature, lane] + step)
+        else:
+            weight[feature, lane] = clamped(weight[feature, lane] * step)
+        if len(moment) > 0:
+            moment[feature, lane] += np.float64(move.time - 1) * (np.float64(weight[feature, lane]) - before)
+
+
+@kernel
+def weight_after_one_step(rule: Rule, steps: Steps, promote: bool) -> np.float32:
+    """Return what one promotion or demotion makes of a starting weight, by the step that training takes."""
+    start = np.full((1, 1), rule.initial_positive - rule.initial_negative)
+    none = np.zeros((0, 1))
+    weights = Weights(
+        start,
+        np.full((1, 1), rule.initial_positive),
+        np.full((1, 1), rule.initial_negative),
+        none.astype(np.uint8),
+        none,
+    )
+    step_features(np.zeros(1, dtype=np.int32), move_of(steps, 0, 0, promote, 1), rule, weights)
+    return np.float32(start[0, 0])
 
 
 @kernel
@@ -150,7 +158,7 @@ def drop_features(low: np.float32, high: np.float32, chosen: NDArray[np.bool_], 
     for feature in range(weights.weight.shape[0]):
         for lane in range(len(chosen)):
             if chosen[lane] and low <= weights.weight[feature, lane] <= high:
-                weights.dropped[feature, lane] = True
+                weights.absent[feature, lane] = DISCARDED
                 weights.weight[feature, lane] = np.float32(0)
                 if weights.moment.shape[0] > 0:
                     weights.moment[feature, lane] = np.float64(0)

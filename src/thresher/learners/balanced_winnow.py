@@ -40,7 +40,7 @@ class BalancedWinnow(WinnowSettings, MistakeDrivenLearner):
     """
 
     steps: ClassVar[dict[str, Range]] = WINNOW_STEPS
-    learner: ClassVar[int] = BALANCED_WINNOW
+    rule: ClassVar[int] = BALANCED_WINNOW
     balanced: ClassVar[bool] = True
 
     def _steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:

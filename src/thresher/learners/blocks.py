@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.rows import Rows
-from thresher.kernels.weights import Rule, Steps, Weights, block_of, mean_weights, move_of, step_features
+from thresher.kernels.weights import LATE, PRESENT, Weights, mean_weights
 
 WIDEST_BLOCK = 16
 _CACHE_LINE = 64
@@ -22,6 +22,7 @@ class Start(NamedTuple):
     balanced: bool
     discard: bool
     average: bool
+    late_zero: bool = False
 
 
 def aligned_full(shape: tuple[int, ...], value: Any) -> NDArray[Any]:
@@ -46,14 +47,6 @@ def fitting_width(n_categories: int) -> int:
     [1, 4, 16]
     """
     return min(WIDEST_BLOCK, 1 << max(n_categories - 1, 0).bit_length())
-
-
-def weight_after_one_step(start: Start, rule: Rule, steps: Steps, promote: bool) -> np.float32:
-    """Return what one promotion or demotion makes of a starting weight, by the kernels' own step."""
-    blocks = Blocks(start._replace(discard=False, average=False), n_features=1, n_categories=1)
-    own = block_of(blocks.weights, 0)
-    step_features(np.zeros(1, dtype=np.int32), move_of(steps, 0, 0, promote, 1), rule, own)
-    return np.float32(own.weight[0, 0])
 
 
 class Blocks:
@@ -81,7 +74,7 @@ class Blocks:
             weight=array(True, start.positive - start.negative),
             positive=array(start.balanced, start.positive),
             negative=array(start.balanced, start.negative),
-            dropped=array(start.discard, np.bool_(False)),
+            absent=array(start.discard or start.late_zero, np.uint8(PRESENT)),
             moment=array(start.average, np.float64(0)),
         )
 
@@ -104,31 +97,39 @@ class Blocks:
         return array.reshape(-1)[: self.n_categories]
 
     def grow(self, n_features: int, n_categories: int) -> None:
-        """Make room for more features and categories, which start as all others did."""
+        """Make room for more features and categories, which start as all others did or, if late, at zero."""
         self._mean = None
         wider = self.fixed_width is None and fitting_width(n_categories) > self.width
         if n_features > self.weights.weight.shape[1] or wider or self._count(n_categories) > len(self.examples):
             self._move(n_features, n_categories, fitting_width(n_categories) if wider else self.width)
+        if self.start.late_zero:
+            self._set_late(n_features, n_categories)
         self.n_features = max(self.n_features, n_features)
         self.n_categories = max(self.n_categories, n_categories)
 
+    def _set_late(self, n_features: int, n_categories: int) -> None:
+        """Let new features weigh nothing for any category, and all features for new categories."""
+        for array, value in ((self.weights.absent, LATE), (self.weights.weight, 0)):
+            array[:, self.n_features : n_features] = value
+            for category in range(self.n_categories, n_categories):
+                block, lane = divmod(category, self.width)
+                array[block, : max(self.n_features, n_features), lane] = value
+
     def _move(self, n_features: int, n_categories: int, width: int) -> None:
         """Move everything into larger arrays, with room to spare for features yet to come."""
-        old_weights, old_examples, old_width = self.weights, self.examples, self.width
-        capacity = old_weights.weight.shape[1]
+        capacity = self.weights.weight.shape[1]
         if n_features > capacity:
             capacity = max(n_features, int(capacity * _GROWTH))
-        self.width = width
-        self.examples = np.zeros((self._count(n_categories), width), dtype=np.int64)
-        self.weights = self._new_weights(capacity)
-        self.examples.reshape(-1)[: old_examples.size] = old_examples.reshape(-1)
-        for target, source in _pairs(self.weights, old_weights):
-            if width == old_width:
+        grown = Blocks(self.start, capacity, n_categories, width)
+        grown.examples.reshape(-1)[: self.n_categories] = self.examples.reshape(-1)[: self.n_categories]
+        for target, source in _pairs(grown.weights, self.weights):
+            if width == self.width:
                 target[: source.shape[0], : source.shape[1]] = source
                 continue
             for category in range(self.n_categories):
-                new, old = divmod(category, width), divmod(category, old_width)
+                new, old = divmod(category, width), divmod(category, self.width)
                 target[new[0], : source.shape[1], new[1]] = source[old[0], :, old[1]]
+        self.weights, self.examples, self.width = grown.weights, grown.examples, width
 
     def copy(self) -> "Blocks":
         """Return a copy that shares nothing that may change."""

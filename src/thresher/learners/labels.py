@@ -8,7 +8,7 @@ import numpy as np
 from thresher.errors import RowsError
 from thresher.kernels.rows import Labels
 
-_MOST_CATEGORIES = 2**31 - 1
+MOST_CATEGORIES = 2**24
 
 
 def as_labels(source: Any, n_rows: int) -> Labels:
@@ -18,8 +18,8 @@ def as_labels(source: Any, n_rows: int) -> Labels:
     array([0, 2, 1], dtype=int32)
     """
     labels = source if isinstance(source, Labels) else _complete_labels(source)
-    if len(labels.indptr) != n_rows + 1:
-        raise RowsError(f"there are labels for {len(labels.indptr) - 1} rows, and {n_rows} rows")
+    if np.ndim(labels.indptr) != 1 or len(labels.indptr) != n_rows + 1:
+        raise RowsError(f"there are labels for {np.size(labels.indptr) - 1} rows, and {n_rows} rows")
     _check_judgements(labels)
     return Labels(
         np.ascontiguousarray(labels.indptr, dtype=np.int64),
@@ -43,26 +43,35 @@ def corrections(accept: Iterable[int] = (), reject: Iterable[int] = ()) -> Label
 
 def _complete_labels(source: Any) -> Labels:
     try:
-        sets = [sorted(set(row)) for row in source]
+        rows = [list(row) for row in source]
     except TypeError:
         raise RowsError("labels must hold one collection of category numbers for each row") from None
+    for row in rows:
+        if any(isinstance(c, bool | np.bool_) or not hasattr(c, "__index__") for c in row):
+            raise RowsError("labels must be category numbers: whole numbers from 0 (not names, and not an indicator)")
+        if any(not 0 <= c < MOST_CATEGORIES for c in row):
+            raise RowsError(f"labels must be category numbers from 0 to {MOST_CATEGORIES - 1}")
+    sets = [sorted({int(c) for c in row}) for row in rows]
     categories = [category for row in sets for category in row]
-    if any(not isinstance(category, int | np.integer) for category in categories):
-        raise RowsError("labels must be category numbers: whole numbers from 0")
-    if any(not 0 <= category < _MOST_CATEGORIES for category in categories):
-        raise RowsError(f"labels must be category numbers from 0 to {_MOST_CATEGORIES - 1}")
     indptr = np.concatenate(([0], np.cumsum([len(row) for row in sets], dtype=np.int64)))
     return Labels(indptr, np.array(categories, dtype=np.int32), np.ones(len(categories), dtype=np.int8), others=-1)
 
 
 def _check_judgements(labels: Labels) -> None:
-    indptr, categories, signs = (np.asarray(part) for part in labels[:3])
-    if indptr[0] != 0 or np.any(np.diff(indptr) < 0) or not indptr[-1] == len(categories) == len(signs):
+    indptr, categories, signs = (_array(part) for part in labels[:3])
+    for name, part in (("indptr", indptr), ("categories", categories), ("signs", signs)):
+        if part.ndim != 1 or (part.dtype.kind not in "iu" and part.size > 0):
+            raise RowsError(f"labels: {name} must be a flat array of whole numbers, not {part.dtype}")
+    if indptr[0] != 0 or np.any(indptr[1:] < indptr[:-1]) or not indptr[-1] == len(categories) == len(signs):
         raise RowsError("labels: indptr must start with 0, not decrease and end at the number of categories and signs")
-    if categories.size and not 0 <= int(categories.min()) <= int(categories.max()) < _MOST_CATEGORIES:
+    if categories.size and not 0 <= int(categories.min()) <= int(categories.max()) < MOST_CATEGORIES:
         raise RowsError(f"labels reach from {categories.min()} to {categories.max()} (allowed: from 0)")
-    if not np.all(np.abs(signs.astype(np.int64)) == 1) or labels.others not in (-1, 0):
+    if not np.isin(signs, (-1, 1)).all() or labels.others not in (-1, 0):
         raise RowsError("labels: signs must be +1 or -1, and others -1 or 0")
     owners = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    if len(np.unique(np.stack((owners, categories)), axis=1).T) != len(categories):
+    if len(np.unique(owners * MOST_CATEGORIES + categories)) != len(categories):
         raise RowsError("labels: a row lists a category twice")
+
+
+def _array(part: Any) -> Any:
+    return np.asarray(part)

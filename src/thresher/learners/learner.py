@@ -1,23 +1,25 @@
 """What the three learners share: parameters, fit, partial_fit, score. Each learner's own file gives its rule."""
 
 from dataclasses import dataclass, fields
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.errors import NotFittedError, RowsError
+from thresher.errors import NotFittedError, ParameterError, RowsError
 from thresher.kernels.passes import Examples
 from thresher.kernels.rows import Labels, Rows
-from thresher.kernels.weights import Rule, Steps
-from thresher.learners.blocks import Blocks, Start, weight_after_one_step
-from thresher.learners.labels import as_labels
+from thresher.kernels.weights import DISCARDED, Rule, Steps, weight_after_one_step
+from thresher.learners.blocks import Blocks, Start
+from thresher.learners.labels import MOST_CATEGORIES, as_labels
 from thresher.learners.parameters import LARGEST, SHARED, Range, check_parameters
 from thresher.learners.rows import as_rows, strengths
 from thresher.learners.settings import Settings
 from thresher.learners.training import (
-    SLICE_FEATURES,
+    SLICE_WORK,
     Discarding,
+    Progress,
     Report,
     Schedule,
     Training,
@@ -47,12 +49,14 @@ class MistakeDrivenLearner(Settings):
         The passes that each category ran in the last `fit`.
     online_mistakes_ : array of shape (categories,)
         The mistakes made in `partial_fit` since then.
+    positives_ : array of shape (categories,)
+        The positive examples seen.
     discarded_ : array of shape (categories,)
         The features that are dropped.
     """
 
     steps: ClassVar[dict[str, Range]]
-    learner: ClassVar[int]
+    rule: ClassVar[int]
     balanced: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -119,31 +123,34 @@ class MistakeDrivenLearner(Settings):
         self._check_parameters()
         checked, judged, times = self._checked(rows, labels, row_weight)
         count = _count_categories(judged, n_categories, 0 if self._blocks is None else self._blocks.n_categories)
-        if self._blocks is None:
-            self._begin(checked)
-        blocks = self._fitted()
-        examples = Examples(checked, judged, self._steps(self.average_active_, times))
-        rule = self._rule(self.average_active_, revive=not self.discard_final)
-        long = len(examples.rows.indices) * len(blocks.examples) > SLICE_FEATURES
+        average_active = self._measured(checked) if self._blocks is None else self.average_active_
+        examples = Examples(checked, judged, self._steps(average_active, times))
+        rule = self._rule(average_active, revive=not self.discard_final)
+        blocks = self._first_blocks(average_active, checked) if self._blocks is None else self._blocks
+        long = len(checked.indices) * count > SLICE_WORK
         blocks = blocks.copy() if long else blocks
-        blocks.grow(examples.rows.n_features, count)
+        blocks.grow(checked.n_features, count)
         if long:
             once = Schedule(max_passes=1, shuffle=False, seed=0, discarding=None)
             training = Training(examples, rule, once, blocks)
             mistakes = training.run(count_threads(self.n_threads), progress).mistakes[0]
         else:
             mistakes = learn_once(examples, rule, blocks)
-        self._blocks = blocks
+            if progress is not None:
+                done = len(checked.indptr) - 1
+                progress(Progress(done, done, int(mistakes.sum())))
+        if self._blocks is None:
+            self.mistakes_ = np.zeros((0, 0), dtype=np.int64)
+            self.n_passes_ = self.online_mistakes_ = self.positives_ = np.zeros(0, dtype=np.int64)
+        self._blocks, self.average_active_ = blocks, average_active
         self.online_mistakes_ = _extended(self.online_mistakes_, count) + mistakes
-        self.positives_ = _extended(self.positives_, count) + _count_positives(examples.labels, count)
+        self.positives_ = _extended(self.positives_, count) + _count_positives(judged, count)
         return self
 
-    def _begin(self, rows: Rows) -> None:
-        """Start from nothing, without a pass."""
-        self.average_active_ = self._measured(rows)
-        self._blocks = Blocks(self._start(self.average_active_), rows.n_features, 0, self.block_width)
-        self.mistakes_ = np.zeros((0, 0), dtype=np.int64)
-        self.n_passes_ = self.online_mistakes_ = self.positives_ = np.zeros(0, dtype=np.int64)
+    def _first_blocks(self, average_active: float, rows: Rows) -> Blocks:
+        """Return weights that know the rows' features, or none of them if whatever comes in partial_fit comes late."""
+        known = 0 if self.late_start == "zero" else rows.n_features
+        return Blocks(self._start(average_active), known, 0, self.block_width)
 
     # -- looking -----------------------------------------------------------------------------------------------------
 
@@ -182,9 +189,19 @@ class MistakeDrivenLearner(Settings):
     def discarded_(self) -> NDArray[np.int64]:
         """How many features are dropped, by category."""
         blocks = self._fitted()
-        if not blocks.start.discard:
+        if len(blocks.weights.absent[0]) == 0:
             return np.zeros(blocks.n_categories, dtype=np.int64)
-        return np.asarray(blocks.by_category(blocks.weights.dropped).sum(axis=0, dtype=np.int64))
+        return np.asarray(np.count_nonzero(blocks.by_category(blocks.weights.absent) == DISCARDED, axis=0))
+
+    def resume(self, other: "MistakeDrivenLearner") -> Self:
+        """Take over what another learner of the same kind has learned, to go on from there with other parameters."""
+        if type(other) is not type(self):
+            raise ParameterError(f"a {type(self).__name__} cannot resume a {type(other).__name__}")
+        parameters = self.get_params()
+        self.__dict__.update(other.__dict__)
+        self.__dict__.update(parameters)
+        self._blocks = other._fitted().copy()
+        return self
 
     def _fitted(self) -> Blocks:
         if self._blocks is None:
@@ -223,7 +240,8 @@ class MistakeDrivenLearner(Settings):
     def _start(self, average_active: float) -> Start:
         base = self._base(average_active)
         positive, negative = (2 * base, base) if self.balanced else (base, 0.0)
-        return Start(np.float32(positive), np.float32(negative), self.balanced, self.discard, self.average)
+        late_zero = self.late_start == "zero"
+        return Start(np.float32(positive), np.float32(negative), self.balanced, self.discard, self.average, late_zero)
 
     def _rule(self, average_active: float, revive: bool) -> Rule:
         start, theta = self._start(average_active), np.float32(self.theta)
@@ -231,7 +249,7 @@ class MistakeDrivenLearner(Settings):
             low, high = np.nextafter(theta, np.float32(np.inf)), theta
         else:
             low, high = np.float32(self.threshold_range[0]), np.float32(self.threshold_range[1])
-        return Rule(self.learner, low, high, start.positive, start.negative, revive)
+        return Rule(self.rule, low, high, start.positive, start.negative, revive)
 
     def _schedule(self, average_active: float) -> Schedule:
         discarding = None
@@ -247,9 +265,8 @@ class MistakeDrivenLearner(Settings):
         """
         if not isinstance(self.discard_range, str):
             return np.float32(self.discard_range[0]), np.float32(self.discard_range[1])
-        start, rule = self._start(average_active), self._rule(average_active, revive=False)
-        steps = self._steps(average_active, np.ones(1))
-        low, high = (weight_after_one_step(start, rule, steps, promote) for promote in (False, True))
+        rule, steps = self._rule(average_active, revive=False), self._steps(average_active, np.ones(1))
+        low, high = (np.float32(weight_after_one_step(rule, steps, promote)) for promote in (False, True))
         if self.discard_range == "initial":
             return low, high
         half = (high - low) * np.float32(0.5)
@@ -258,8 +275,11 @@ class MistakeDrivenLearner(Settings):
 
 def _count_categories(labels: Labels, n_categories: int | None, known: int) -> int:
     """Return how many categories there are now: those known, named up front or listed by a row."""
+    named = 0 if n_categories is None else n_categories
+    if not isinstance(named, Integral) or not 0 <= named <= MOST_CATEGORIES:
+        raise ParameterError(f"n_categories={n_categories!r} is out of range (allowed: 0 to {MOST_CATEGORIES})")
     listed = int(labels.categories.max()) + 1 if len(labels.categories) else 0
-    count = max(known, listed, n_categories or 0)
+    count = max(known, listed, int(named))
     if count == 0:
         raise RowsError("there are no categories: no row has a label (name their number with n_categories)")
     return count
@@ -274,7 +294,7 @@ def _extended(counts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
 
 
 def _checked_row_weight(row_weight: Any, n_rows: int) -> NDArray[np.float64]:
-    weight = np.asarray(row_weight, dtype=np.float64)
-    if weight.shape != (n_rows,) or not np.all((weight >= 0) & (weight <= LARGEST)):
-        raise RowsError(f"row_weight must hold a number from 0 to {LARGEST:g} for each of the {n_rows} rows")
-    return weight
+    weight = np.asarray(row_weight)
+    if weight.dtype.kind not in "iuf" or weight.shape != (n_rows,) or not np.all((weight > 0) & (weight <= LARGEST)):
+        raise RowsError(f"row_weight must hold a number above 0, up to {LARGEST:g}, for each of the {n_rows} rows")
+    return weight.astype(np.float64)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from math import isfinite
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 from thresher.errors import ParameterError
@@ -18,7 +19,8 @@ class Range(NamedTuple):
 
 
 def _number(value: Any) -> bool:
-    return not isinstance(value, bool) and hasattr(value, "__float__") and isfinite(value) and abs(value) <= LARGEST
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    return real and isfinite(value) and abs(value) <= LARGEST
 
 
 def _between(low: float, high: float) -> Callable[[Any], bool]:
@@ -27,7 +29,7 @@ def _between(low: float, high: float) -> Callable[[Any], bool]:
 
 
 def _whole_from(low: int) -> Callable[[Any], bool]:
-    return lambda value: not isinstance(value, bool) and hasattr(value, "__index__") and value >= low
+    return lambda value: isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= low
 
 
 def _ordered_pair(value: Any) -> bool:
@@ -69,6 +71,7 @@ SHARED = {
     "discard_below": Range("from 0 to 1", lambda value: _number(value) and 0 <= value <= 1),
     "discard_by_pass": Range("a whole number from 1", _whole_from(1)),
     "discard_final": Range("True or False", _switch),
+    "late_start": Range('"initial" or "zero"', _one_of("initial", "zero")),
     "average": Range("True or False", _switch),
     "n_threads": Range("None or a whole number from 1", _none_or(_whole_from(1))),
     "block_width": Range("None, 1, 2, 4, 8, 16 or 32", _none_or(_one_of(1, 2, 4, 8, 16, 32))),

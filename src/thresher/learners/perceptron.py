@@ -34,7 +34,7 @@ class Perceptron(PerceptronSettings, MistakeDrivenLearner):
     """
 
     steps: ClassVar[dict[str, Range]] = PERCEPTRON_STEPS
-    learner: ClassVar[int] = PERCEPTRON
+    rule: ClassVar[int] = PERCEPTRON
 
     def _steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
         alpha = self._base(average_active) if self.alpha is None else self.alpha

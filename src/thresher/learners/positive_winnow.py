@@ -37,7 +37,7 @@ class PositiveWinnow(WinnowSettings, MistakeDrivenLearner):
     """
 
     steps: ClassVar[dict[str, Range]] = WINNOW_STEPS
-    learner: ClassVar[int] = POSITIVE_WINNOW
+    rule: ClassVar[int] = POSITIVE_WINNOW
 
     alpha: float = 1.02
     beta: float = 0.98

@@ -30,6 +30,9 @@ def as_rows(source: Any) -> Rows:
         raise RowsError(
             f"rows must be a Rows or a matrix in csr form, not {type(source).__name__} (convert with .tocsr())"
         )
+    if isinstance(n_features, bool) or not hasattr(n_features, "__index__"):
+        raise RowsError(f"n_features must be a whole number, not {n_features!r}")
+    n_features = int(n_features)
     checked_indptr, checked_indices = check_structure(indptr, indices, n_features)
     faulty = first_faulty_row(checked_indptr, checked_indices, n_features)
     if faulty >= 0:
@@ -38,7 +41,7 @@ def as_rows(source: Any) -> Rows:
             "(sort them and sum duplicates, or set n_features)"
         )
     values = _check_values(data, len(checked_indices))
-    return _without_zeros(Rows(checked_indptr, checked_indices, values, int(n_features)))
+    return _without_zeros(Rows(checked_indptr, checked_indices, values, n_features))
 
 
 def check_structure(indptr: Any, indices: Any, n_columns: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -70,8 +73,8 @@ def _check_values(data: Any, count: int) -> NDArray[np.float32]:
     values = values[:count]
     if not np.all(np.isfinite(values)):
         raise RowsError("data contains NaN or infinity (replace them before learning)")
-    if values.size and np.abs(values).max() > LARGEST_STRENGTH:
-        raise RowsError(f"data reaches {np.abs(values).max():g} (allowed: up to {LARGEST_STRENGTH:g} in size)")
+    if values.size and not -LARGEST_STRENGTH <= values.min() <= values.max() <= LARGEST_STRENGTH:
+        raise RowsError(f"data reaches from {values.min():g} to {values.max():g} (allowed: +-{LARGEST_STRENGTH:g})")
     return _writeable(values, np.float32)
 
 

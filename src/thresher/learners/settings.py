@@ -1,6 +1,9 @@
 """The learners' parameters with their defaults, written once for the learners and the scikit-learn estimators."""
 
 from dataclasses import dataclass
+from inspect import getdoc
+from textwrap import indent
+from typing import Any
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -39,6 +42,9 @@ class Settings:
     discard_final : bool
         Whether a dropped feature stays dropped for ever. If False, a later mistake in partial_fit in which it is
         active brings it back at its starting weight, and then takes its step.
+    late_start : "initial" or "zero"
+        What features and categories weigh that appear in partial_fit. "initial": as all others did at the start.
+        "zero": nothing, until a mistake of the category meets the feature; then it starts and takes its step.
     average : bool
         Score with the mean of the weights over all examples of the category's run instead of the last ones.
     n_threads : int or None
@@ -46,6 +52,14 @@ class Settings:
     block_width : int or None
         Categories a block, a power of two up to 32; None: chosen by their number. Never changes the result.
     """
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """Write the text of the inherited parameters where a class's docstring refers to them."""
+        super().__init_subclass__(**arguments)
+        for settings in cls.__mro__[1:]:
+            reference = f"    Its parameters are those of `{settings.__name__}`.\n"
+            if cls.__doc__ and reference in cls.__doc__:
+                cls.__doc__ = cls.__doc__.replace(reference, indent(_parameters(settings), "    "))
 
     theta: float = 1.0
     threshold_range: tuple[float, float] | None = (0.9, 1.1)
@@ -60,6 +74,7 @@ class Settings:
     discard_below: float = 0.001
     discard_by_pass: int = 10
     discard_final: bool = True
+    late_start: str = "initial"
     average: bool = False
     n_threads: int | None = None
     block_width: int | None = None
@@ -86,7 +101,13 @@ class PerceptronSettings(Settings):
     Parameters
     ----------
     alpha : float or None
-        The summand. None: the starting weight itself, theta / d, which suits documents of any length.
+        The summand. None: the starting weight itself, which suits documents of any length.
     """
 
     alpha: float | None = None
+
+
+def _parameters(settings: type) -> str:
+    """Return the text of a class's parameters, and of those that it inherits."""
+    texts = [(getdoc(cls) or "").partition("Parameters\n----------\n")[2] for cls in settings.__mro__]
+    return "Parameters\n----------\n" + "".join(text.rstrip() + "\n" for text in dict.fromkeys(texts) if text)

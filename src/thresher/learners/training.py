@@ -14,9 +14,9 @@ from thresher.kernels.shuffle import seeded_state, shuffle_rows
 from thresher.kernels.weights import Rule, Weights, drop_features
 from thresher.learners.blocks import Blocks
 
-# A slice of this many features takes a block a few milliseconds to score, and at the worst, with every category of
-# every document mistaken, about a fifth of a second to learn.
-SLICE_FEATURES = 2**22
+# A slice of this many features times lanes takes a block a few milliseconds to score and, if every category erred on
+# every document, about a fifth of a second to learn.
+SLICE_WORK = 2**25
 _REPORT_SECONDS = 0.1
 
 
@@ -63,6 +63,13 @@ def count_threads(n_threads: int | None) -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def slices(order: NDArray[np.int64], lengths: NDArray[np.int64], width: int) -> list[NDArray[np.int64]]:
+    """Cut an order of rows where their features, counted for each lane, would exceed what a slice may hold."""
+    work = np.cumsum(lengths[order] * width)
+    steps = np.arange(SLICE_WORK, work[-1] if len(work) else 0, SLICE_WORK)
+    return np.split(order, np.unique(np.searchsorted(work, steps))) if len(steps) else [order]
+
+
 class Training:
     """Passes over one set of examples: each category until a pass of its own makes no mistake, or the last allowed.
 
@@ -75,7 +82,7 @@ class Training:
         self.n_rows = len(examples.rows.indptr) - 1
         self.n_blocks = len(blocks.examples)
         self.lanes = Lanes(blocks.lanes, blocks.learning(), blocks.examples, np.zeros_like(blocks.examples))
-        self.slice_rows = max(1, SLICE_FEATURES * self.n_rows // max(len(examples.rows.indices), self.n_rows))
+        self.lengths = np.diff(examples.rows.indptr)
         self._done = np.zeros(self.n_blocks, dtype=np.int64)
         self._mistakes = np.zeros(self.n_blocks, dtype=np.int64)
         self._stopped = False
@@ -122,10 +129,9 @@ class Training:
     def _learn(self, block: int, order: NDArray[np.int64]) -> None:
         """Make one pass, slice by slice."""
         self.lanes.mistakes[block] = 0
-        for start in range(0, len(order), self.slice_rows):
+        for part in slices(order, self.lengths, self.blocks.width):
             if self._stopped:
                 raise CancelledError
-            part = order[start : start + self.slice_rows]
             learn_rows(self.examples, part, self.rule, block, self.lanes, self.blocks.weights)
             self._done[block] += len(part)
         self._mistakes[block] += self.lanes.mistakes[block].sum()
@@ -164,18 +170,16 @@ def score(rows: Rows, blocks: Blocks, n_threads: int) -> NDArray[np.float32]:
     n_rows = len(rows.indptr) - 1
     scores = np.empty((n_rows, blocks.n_categories), dtype=np.float32)
     rows, weight = blocks.scoring(rows)
-    work = len(rows.indices) * len(weight)
-    parts = -(-work // SLICE_FEATURES)
-    if parts > 1:
-        parts = max(parts, n_threads)
-    bounds = np.linspace(0, n_rows, max(parts, 1) + 1).astype(np.int64)
 
-    def score_part(start: int, stop: int) -> None:
-        score_rows(rows, start, stop, blocks.lanes, weight, scores)
+    def score_part(part: NDArray[np.int64]) -> None:
+        if len(part):
+            score_rows(rows, part[0], part[-1] + 1, blocks.lanes, weight, scores)
 
-    if parts <= 1:
-        score_part(0, n_rows)
+    parts = slices(np.arange(n_rows), np.diff(rows.indptr) * len(weight), blocks.width)
+    if len(parts) == 1 or n_threads == 1:
+        for part in parts:
+            score_part(part)
         return scores
     with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(score_part, bounds[:-1], bounds[1:]))
+        list(pool.map(score_part, parts))
     return scores

@@ -1,0 +1,340 @@
+"""From raw scores to accepted categories and probabilities, and the tuning of both; the Categorizer calls it.
+
+Everything works on arrays, documents x categories. What is tuned enters the digest of a model, so that sums of floats
+are made one by one (`_total`) and the sigmoid is the project's own: the same bits on every processor.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thresher.errors import ParameterError
+from thresher.kernels.elementary import sigmoid
+
+Floats = NDArray[np.float64]
+Scores = NDArray[np.float32]
+Truth = NDArray[np.bool_]
+
+POLICIES = ("above", "at-least-one", "exactly-one", "at-most-K")
+GOALS = ("f1", "break-even", "precision:P", "recall:R")
+# With fewer than about this many, thresholds of the categories' own lost F1 on held-out documents of two collections.
+FEW_POSITIVES = 30
+SLOPES = (1e-3, 1e3)
+LARGEST_THRESHOLD = 1e40  # beyond any sum of strengths and weights
+
+_ABOVE_ONE, _ABOVE_HALF = np.nextafter(1.0, 2.0), np.nextafter(0.5, 1.0)
+_END_MARGIN = 2.0**-10
+_NEWTON_STEPS = 40
+_NEWTON_ENDS = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """The threshold and the probabilities of each category, and the policy that picks a document's categories.
+
+    Parameters
+    ----------
+    thresholds : array (categories,)
+        A raw score above its category's threshold accepts, strictly.
+    slopes : array (categories,)
+        How fast the probability rises at the threshold; within SLOPES.
+    policy : str
+        "above": the categories whose scores are above their thresholds. "at-least-one": the same, and the best one
+        where there is none. "exactly-one": the best one. "at-most-K", as in "at-most-3": the K best of those above.
+        Best is by reported score, and the first of equals.
+
+    Examples
+    --------
+    >>> decisions = Decisions(np.array([1.0, 0.5]), np.array([2.0, 2.0]), "at-least-one")
+    >>> scores = np.array([[1.5, 0.0], [0.25, 0.25]], dtype=np.float32)
+    >>> decisions.reported(scores)
+    array([[1.5 , 0.5 ],
+           [0.25, 0.75]])
+    >>> decisions.accepted(scores)
+    array([[ True, False],
+           [False,  True]])
+    """
+
+    thresholds: Floats
+    slopes: Floats
+    policy: str = "above"
+
+    def __post_init__(self) -> None:
+        check_policy(self.policy)
+        if self.thresholds.ndim != 1 or self.thresholds.shape != self.slopes.shape:
+            raise ParameterError(f"shapes differ: thresholds {self.thresholds.shape}, slopes {self.slopes.shape}")
+        if not (np.abs(self.thresholds) <= LARGEST_THRESHOLD).all():
+            raise ParameterError(f"thresholds must be finite, within +-{LARGEST_THRESHOLD:g}")
+        if not ((self.slopes >= SLOPES[0]) & (self.slopes <= SLOPES[1])).all():
+            raise ParameterError(f"slopes must lie from {SLOPES[0]:g} to {SLOPES[1]:g}")
+
+    def accepted(self, scores: Scores) -> Truth:
+        """Return which categories each document gets by the policy.
+
+        Only under "above" and "at-most-K" are all of them above their thresholds.
+        """
+        above = scores > self.thresholds
+        if self.policy == "above" or above.size == 0:
+            return above
+        most = _most(self.policy)
+        if most is not None:
+            return _only_best(above, self.reported(scores), most)
+        if self.policy == "exactly-one":
+            above[:] = False
+        without = np.flatnonzero(~above.any(axis=1))
+        above[without, self.reported(scores[without]).argmax(axis=1)] = True
+        return above
+
+    def reported(self, scores: Scores) -> Floats:
+        """Return 1 + raw score - threshold: above 1 exactly where the raw score is above the threshold."""
+        return _split_at(1.0, _ABOVE_ONE, 1 + (scores - self.thresholds), scores > self.thresholds)
+
+    def probabilities(self, scores: Scores) -> Floats:
+        """Return the calibrated probabilities: above 1/2 exactly where the raw score is above the threshold."""
+        found = sigmoid(self.slopes * (scores - self.thresholds))
+        return _split_at(0.5, _ABOVE_HALF, found, scores > self.thresholds)
+
+    def extended(self, count: int, threshold: float, slope: float) -> Self:
+        """Return the decisions with `count` new categories after the others."""
+        thresholds = np.append(self.thresholds, np.full(count, threshold))
+        return type(self)(thresholds, np.append(self.slopes, np.full(count, slope)), self.policy)
+
+    def selected(self, categories: ArrayLike) -> Self:
+        """Return the decisions of these categories alone, in this order."""
+        kept = np.asarray(categories, dtype=np.intp)
+        return type(self)(self.thresholds[kept], self.slopes[kept], self.policy)
+
+
+def _split_at(middle: float, next_above: float, values: Floats, above: Truth) -> Floats:
+    """Put values on the side of the middle where they belong, even where they were rounded to it."""
+    return np.where(above, np.maximum(values, next_above), np.minimum(values, middle))
+
+
+def _only_best(above: Truth, reported: Floats, most: int) -> Truth:
+    """Keep only the best of a document's accepted categories; written to `above`."""
+    crowded = np.flatnonzero(np.count_nonzero(above, axis=1) > most)
+    surplus = np.argsort(-reported[crowded], axis=1, kind="stable")[:, most:]
+    above[crowded[:, np.newaxis], surplus] = False
+    return above
+
+
+# -- policies and goals by name ----------------------------------------------------------------------------------------
+
+
+def check_policy(policy: str) -> None:
+    """Raise a ParameterError unless this is the name of a policy.
+
+    >>> check_policy("at-most-0")
+    Traceback (most recent call last):
+        ...
+    thresher.errors.ParameterError: policy='at-most-0' is unknown (allowed: above, at-least-one, exactly-one, at-most-K)
+    """
+    if not isinstance(policy, str) or (policy not in POLICIES[:3] and _most(policy) is None):
+        raise ParameterError(f"policy={policy!r} is unknown (allowed: {', '.join(POLICIES)})")
+
+
+def _most(policy: str) -> int | None:
+    """Return the K of at-most-K."""
+    match = re.fullmatch("at-most-([1-9][0-9]{0,8})", policy)
+    return int(match[1]) if match else None
+
+
+def choose_policy(labels_per_document: ArrayLike) -> str:
+    """Return the policy that the training documents follow, from how many categories each has.
+
+    >>> choose_policy([1, 1, 1]), choose_policy([1, 2, 1]), choose_policy([1, 0, 2])
+    ('exactly-one', 'at-least-one', 'above')
+    """
+    counts = np.asarray(labels_per_document)
+    if counts.size == 0 or counts.min() < 1:
+        return "above"
+    return "exactly-one" if counts.max() == 1 else "at-least-one"
+
+
+class Goal(NamedTuple):
+    """What a threshold is tuned for: the measure and, of a wished precision or recall, how much."""
+
+    measure: str
+    wish: float = 0.0
+
+
+def parse_goal(goal: str) -> Goal:
+    """Return the goal that a setting names, or raise a ParameterError.
+
+    >>> parse_goal("f1"), parse_goal("precision:0.9")
+    (Goal(measure='f1', wish=0.0), Goal(measure='precision', wish=0.9))
+    """
+    if goal in ("f1", "break-even"):
+        return Goal(goal)
+    match = re.fullmatch(r"(precision|recall):([0-9]*\.?[0-9]+)", goal) if isinstance(goal, str) else None
+    if match is None or not 0 < float(match[2]) <= 1:
+        raise ParameterError(f"goal={goal!r} is unknown (allowed: {', '.join(GOALS)}; P and R above 0, up to 1)")
+    return Goal(match[1], float(match[2]))
+
+
+# -- tuning the thresholds ---------------------------------------------------------------------------------------------
+
+
+class Cuts(NamedTuple):
+    """Where scores can be cut, the highest threshold first; how many each cut accepts, and how many of them rightly."""
+
+    thresholds: Floats
+    accepted: NDArray[np.int64]
+    right: NDArray[np.int64]
+
+
+def tune_thresholds(
+    scores: Scores, truth: Truth, goal: str = "f1", fallback: float = 1.0, few: int = FEW_POSITIVES
+) -> Floats:
+    """Return for each category the threshold that serves the goal best, from scores of documents not trained on.
+
+    Parameters
+    ----------
+    scores, truth : arrays (documents, categories)
+        Raw scores, and which categories each document truly has. The order of the documents does not matter.
+    goal : str
+        "f1": the best F1. "break-even": as many accepted as there are positives. "precision:0.9": the lowest threshold
+        with that precision or, where there is none, with the highest that there is. "recall:0.8": the highest threshold
+        with that recall. Of thresholds that serve F1 or break-even equally, the nearest to `fallback`.
+    fallback : float
+        The learner's own threshold.
+    few : int
+        Categories with fewer positives share a threshold; 1: none do.
+
+    Notes
+    -----
+    A threshold lies midway between two scores, or a little beyond the lowest or highest one, or at `fallback` where
+    that lies further out.
+
+    A category with few positives would fit its threshold to the accidents of their scores (Yang, SIGIR 2001). All such
+    categories share the threshold that serves the goal for their documents pooled: they learn towards the same theta,
+    so that their scores compare. Where even the pool has few positives, it is `fallback`.
+
+    A category without positives gets a threshold above every score seen, and so high that none of the documents seen
+    would prefer it to a category with positives, whatever the policy.
+    """
+    aim = parse_goal(goal)
+    positives = np.count_nonzero(truth, axis=0)
+    rare = np.flatnonzero((positives > 0) & (positives < few))
+    thresholds = np.full(len(positives), _unreachable(scores, fallback))
+    thresholds[rare] = fallback
+    for group in (rare, *np.flatnonzero(positives >= few)[:, np.newaxis]):
+        if positives[group].sum() >= few:
+            cuts = _cuts(scores[:, group].ravel(), truth[:, group].ravel(), fallback)
+            thresholds[group] = cuts.thresholds[_best_cut(cuts, aim, fallback)]
+    return thresholds
+
+
+def _cuts(scores: Scores, truth: Truth, fallback: float) -> Cuts:
+    order = np.argsort(scores)[::-1]
+    descending = scores[order].astype(np.float64)
+    last_of_equals = np.flatnonzero(np.append(descending[1:] < descending[:-1], True))
+    values, right = descending[last_of_equals], np.cumsum(truth[order])[last_of_equals]
+    top, bottom = max(_beyond(values[0], 1), fallback), min(_beyond(values[-1], -1), fallback)
+    return Cuts(
+        np.concatenate(([top], (values[:-1] + values[1:]) / 2, [bottom])),
+        np.append(0, last_of_equals + 1),
+        np.append(0, right),
+    )
+
+
+def _beyond(score: float, direction: int) -> float:
+    return float(score + direction * _END_MARGIN * max(1.0, abs(score)))
+
+
+def _best_cut(cuts: Cuts, goal: Goal, fallback: float) -> int:
+    positives = cuts.right[-1]
+    if goal.measure == "recall":
+        return int(np.argmax(cuts.right / positives >= goal.wish))
+    if goal.measure == "precision":
+        precision = cuts.right / np.maximum(cuts.accepted, 1)
+        return int(np.flatnonzero(precision >= min(goal.wish, precision.max()))[-1])
+    f1 = 2 * cuts.right / (cuts.accepted + positives)
+    merit = f1 if goal.measure == "f1" else -np.abs(cuts.accepted - positives)
+    best = np.flatnonzero(merit == merit.max())
+    return int(best[np.argmin(np.abs(cuts.thresholds[best] - fallback))])
+
+
+def _unreachable(scores: Scores, fallback: float) -> float:
+    """Return a threshold that leaves the reported score of every document below all that tuned thresholds give it."""
+    highest = float(scores.max(initial=fallback))
+    lowest = float(scores.min(initial=fallback))
+    return _beyond(_beyond(highest, 1) + (highest - lowest), 1)
+
+
+# -- calibrating the probabilities -------------------------------------------------------------------------------------
+
+
+def calibrate(scores: Scores, truth: Truth, thresholds: Floats) -> Floats:
+    """Return for each category the slope of its probability, sigmoid(slope x (score - threshold)).
+
+    It is Platt's scaling with his smoothed targets, and with the probability 1/2 held at the threshold: the most likely
+    slope within SLOPES. A category without positives or without negatives gets the median slope of the others, or 1.
+    """
+    positives = np.count_nonzero(truth, axis=0)
+    known = (positives > 0) & (positives < len(truth))
+    slopes = np.ones(len(positives))
+    for category in np.flatnonzero(known):
+        slopes[category] = _slope(scores[:, category] - thresholds[category], truth[:, category])
+    if known.any():
+        slopes[~known] = np.sort(slopes[known])[np.count_nonzero(known) // 2]
+    return slopes
+
+
+def _slope(margins: Floats, truth: Truth) -> float:
+    """Return the most likely slope of one category, by Newton's steps upwards from the smallest."""
+    positives = np.count_nonzero(truth)
+    targets = np.where(truth, (positives + 1) / (positives + 2), 1 / (len(truth) - positives + 2))
+    squares, slope = margins * margins, SLOPES[0]
+    for _ in range(_NEWTON_STEPS):
+        found = sigmoid(slope * margins)
+        gradient, curvature = _total(margins * (found - targets)), _total(squares * found * (1 - found))
+        # The curvature falls as the slope grows, so that a step from below never passes the zero of the gradient.
+        if gradient >= 0 or slope == SLOPES[1]:
+            break
+        step = -gradient / max(curvature, 1e-300)
+        slope = min(slope + step, SLOPES[1])
+        if step < _NEWTON_ENDS * slope:
+            break
+    return slope
+
+
+def _total(values: Floats) -> float:
+    """Sum in the order of the array; NumPy's own sum has an order that depends on the processor and the version."""
+    return float(np.cumsum(values)[-1])
+
+
+# -- folds for cross-validation ----------------------------------------------------------------------------------------
+
+
+def folds(truth: Truth, n_folds: int) -> NDArray[np.int64]:
+    """Return the fold of each document, from the labels and the order of the documents alone.
+
+    Documents of the rarest categories are placed first, each in the fold with the fewest positives of its rarest
+    category and of these in the smallest. The sizes of two folds differ by at most one. Where no document has two
+    categories, so do the positives that two folds have of a category; where documents have several, that is the aim.
+
+    >>> folds(np.array([[1], [1], [0], [0], [1], [0]], dtype=bool), 3)
+    array([0, 1, 0, 1, 2, 2])
+    """
+    if n_folds < 2:
+        raise ParameterError(f"n_folds={n_folds!r} is out of range (allowed: a whole number from 2)")
+    n_documents, n_categories = truth.shape
+    by_rarity = np.argsort(np.count_nonzero(truth, axis=0), kind="stable")
+    # A document without categories belongs to a further one, the most frequent of all.
+    rarest_first = np.column_stack((truth[:, by_rarity], np.ones(n_documents, dtype=np.bool_)))
+    rarest = rarest_first.argmax(axis=1)
+    fold_of = np.zeros(n_documents, dtype=np.int64)
+    held, sizes = np.zeros((n_categories + 1, n_folds), dtype=np.int64), np.zeros(n_folds, dtype=np.int64)
+    whole_rounds = n_documents // n_folds
+    for placed, document in enumerate(np.argsort(rarest, kind="stable")):
+        limit = whole_rounds + (placed >= whole_rounds * n_folds)
+        crowding = np.where(sizes < limit, held[rarest[document]] * (n_documents + 1) + sizes, np.iinfo(np.int64).max)
+        fold = crowding.argmin()
+        fold_of[document] = fold
+        held[rarest_first[document], fold] += 1
+        sizes[fold] += 1
+    return fold_of

@@ -1,0 +1,116 @@
+"""Names made of other names: n-grams, pairs, prefixes and the pieces of a word. `text.analysers` calls it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.kernels.compiler import kernel
+
+HASH, UNDERSCORE = 35, 95
+
+
+@kernel
+def joined_length(stops: NDArray[np.int64], members: NDArray[np.int64]) -> int:
+    """Return how many letters the joined names take, with a mark between any two."""
+    total = members.shape[0] * (members.shape[1] - 1)
+    for member in members.reshape(-1):
+        total += stops[member] - (stops[member - 1] if member > 0 else 0)
+    return int(total)
+
+
+@kernel
+def precedes(letters: NDArray[np.uint8], stops: NDArray[np.int64], left: int, right: int) -> bool:
+    """Tell whether one name stands before another in the order of their bytes."""
+    i, j = stops[left - 1] if left > 0 else 0, stops[right - 1] if right > 0 else 0
+    while i < stops[left] and j < stops[right]:
+        if letters[i] != letters[j]:
+            return bool(letters[i] < letters[j])
+        i, j = i + 1, j + 1
+    return bool(j < stops[right])
+
+
+@kernel
+def order_pairs(letters: NDArray[np.uint8], stops: NDArray[np.int64], pairs: NDArray[np.int64]) -> None:
+    """Put the two names of each pair into the order of their bytes; writes `pairs`."""
+    for row in range(len(pairs)):
+        if precedes(letters, stops, pairs[row, 1], pairs[row, 0]):
+            pairs[row, 0], pairs[row, 1] = pairs[row, 1], pairs[row, 0]
+
+
+@kernel
+def join_names(
+    letters: NDArray[np.uint8],
+    stops: NDArray[np.int64],
+    members: NDArray[np.int64],
+    mark: int,
+    joined: NDArray[np.uint8],
+    joined_stops: NDArray[np.int64],
+) -> None:
+    """Write the names of each row of `members` one behind the other, with the byte `mark` between any two."""
+    place = 0
+    for row in range(members.shape[0]):
+        for column in range(members.shape[1]):
+            member = members[row, column]
+            if column > 0:
+                joined[place] = mark
+                place += 1
+            for i in range(stops[member - 1] if member > 0 else 0, stops[member]):
+                joined[place] = letters[i]
+                place += 1
+        joined_stops[row] = place
+
+
+@kernel
+def next_character(letters: NDArray[np.uint8], i: int) -> int:
+    """Return where the character after the one at i starts, in UTF-8."""
+    i += 1
+    while i < len(letters) and letters[i] & 0xC0 == 0x80:
+        i += 1
+    return i
+
+
+@kernel
+def write_pieces(
+    padded: NDArray[np.uint8], size: int, pieces: NDArray[np.uint8], stops: NDArray[np.int64], count: int
+) -> int:
+    """Write all runs of `size` characters of a padded name, a `#` before each, behind the `count` that are there.
+
+    Returns the new count.
+    """
+    first, last = 0, 0
+    for _ in range(size):
+        if last >= len(padded):
+            return count
+        last = next_character(padded, last)
+    while True:
+        place = stops[count - 1] if count > 0 else 0
+        pieces[place] = HASH
+        pieces[place + 1 : place + 1 + last - first] = padded[first:last]
+        stops[count] = place + 1 + last - first
+        count += 1
+        if last >= len(padded):
+            return count
+        first, last = next_character(padded, first), next_character(padded, last)
+
+
+@kernel
+def cut_names(
+    letters: NDArray[np.uint8],
+    ends: NDArray[np.int64],
+    sizes: tuple[int, int],
+    pieces: NDArray[np.uint8],
+    stops: NDArray[np.int64],
+    owners: NDArray[np.int64],
+) -> int:
+    """Write the pieces of sizes[0] to sizes[1] characters of each name, set between two `_`, and whose they are."""
+    padded = np.empty(len(letters) + 2, dtype=np.uint8)
+    count = start = 0
+    for name in range(len(ends)):
+        length = ends[name] - start
+        padded[0] = padded[length + 1] = UNDERSCORE
+        padded[1 : length + 1] = letters[start : ends[name]]
+        for size in range(sizes[0], sizes[1] + 1):
+            before = count
+            count = write_pieces(padded[: length + 2], size, pieces, stops, count)
+            owners[before:count] = name
+        start = ends[name]
+    return count

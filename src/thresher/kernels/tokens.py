@@ -1,0 +1,147 @@
+"""From UTF-8 text to tokens, in one pass and linear time; `text.tokens` calls it with the character tables."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.kernels.compiler import kernel
+
+SEPARATOR, WORD, MARK, BIGRAM, IGNORED, CLASS = 0, 1, 2, 3, 4, 7
+ENDING, NORMALIZE = 8, 64
+LONGEST_TOKEN = 64
+SPACE = 32
+
+
+class Tokens(NamedTuple):
+    """The tokens of some documents: their bytes end to end, where each stops, and where each document's stop.
+
+    `starts` and `ends` say where a token stands in the text, in bytes; `sentences` in which sentence.
+    """
+
+    letters: NDArray[np.uint8]
+    stops: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    sentences: NDArray[np.int64]
+    documents: NDArray[np.int64]
+
+
+@kernel
+def code_point(text: NDArray[np.uint8], i: int) -> tuple[int, int]:
+    """Return the character that starts at byte i of valid UTF-8, and how many bytes it takes."""
+    first = int(text[i])
+    if first < 0x80:
+        return first, 1
+    if first < 0xE0:
+        return (first & 0x1F) << 6 | int(text[i + 1]) & 0x3F, 2
+    middle = int(text[i + 1]) & 0x3F
+    if first < 0xF0:
+        return (first & 0x0F) << 12 | middle << 6 | int(text[i + 2]) & 0x3F, 3
+    return (first & 0x07) << 18 | middle << 12 | (int(text[i + 2]) & 0x3F) << 6 | int(text[i + 3]) & 0x3F, 4
+
+
+@kernel
+def write_code_point(code: int, place: int, letters: NDArray[np.uint8]) -> int:
+    """Write a character as UTF-8 from `place` on into `letters`; return the place behind it."""
+    if code < 0x80:
+        letters[place] = code
+        return place + 1
+    if code < 0x800:
+        letters[place] = 0xC0 | code >> 6
+        letters[place + 1] = 0x80 | code & 0x3F
+        return place + 2
+    if code < 0x10000:
+        letters[place] = 0xE0 | code >> 12
+        letters[place + 1] = 0x80 | code >> 6 & 0x3F
+        letters[place + 2] = 0x80 | code & 0x3F
+        return place + 3
+    letters[place] = 0xF0 | code >> 18
+    letters[place + 1] = 0x80 | code >> 12 & 0x3F
+    letters[place + 2] = 0x80 | code >> 6 & 0x3F
+    letters[place + 3] = 0x80 | code & 0x3F
+    return place + 4
+
+
+@kernel
+def must_be_composed(
+    text: NDArray[np.uint8], documents: NDArray[np.int64], classes: NDArray[np.uint8]
+) -> NDArray[np.bool_]:
+    """Tell for each document whether it holds a character that normal form C might change."""
+    found = np.zeros(len(documents), dtype=np.bool_)
+    start = 0
+    for document in range(len(documents)):
+        i = start
+        while i < documents[document]:
+            code, width = code_point(text, i)
+            if classes[code] & NORMALIZE:
+                found[document] = True
+                break
+            i += width
+        start = documents[document]
+    return found
+
+
+@kernel
+def tokenize_text(
+    text: NDArray[np.uint8],
+    plain: NDArray[np.uint8],
+    classes: NDArray[np.uint8],
+    lower: NDArray[np.int32],
+    tokens: Tokens,
+) -> int:
+    """Write the tokens of the documents, which end in the text at `tokens.documents`, and their ends in tokens there.
+
+    A word is a run of letters, digits and the marks that follow them, in lower case, kept by its first 64 characters. A
+    run of characters of a script without spaces becomes the pairs of neighbours in it, or the one that stands alone.
+    `plain` holds the lower case of each byte that is an ASCII letter or digit, else 0: a shortcut and nothing more.
+    Returns the number of tokens.
+    """
+    letters, stops, starts, ends, sentences, documents = tokens
+    located = len(starts) > 0  # the arrays of a tuple are taken out once: each look into it counts references
+    count = place = i = 0
+    for document in range(len(documents)):
+        stop = documents[document]
+        kind, length, sentence = SEPARATOR, 0, 0
+        begin, start, end, previous = place, i, i, i
+        while i <= stop:
+            if kind != BIGRAM:
+                first, length = i, length if kind == WORD else 0
+                while i < stop and plain[text[i]] != 0 and length < LONGEST_TOKEN:
+                    letters[place] = plain[text[i]]
+                    place, length, i = place + 1, length + 1, i + 1
+                if i > first:
+                    start = start if kind == WORD else first
+                    kind, end = WORD, i
+            code, width = code_point(text, i) if i < stop else (SPACE, 1)
+            entry = classes[code]
+            now = kind if entry & CLASS == MARK else entry & CLASS
+            if now == IGNORED:
+                i += width
+                continue
+            if now != kind:
+                if kind == WORD or (kind == BIGRAM and length == 1):
+                    stops[count] = place
+                    if located:
+                        starts[count], ends[count], sentences[count] = start, end, sentence
+                    count += 1
+                elif kind == BIGRAM:
+                    place = begin
+                kind, length, begin, start = now, 0, place, i
+            if entry & ENDING:
+                sentence += 1
+            if now == BIGRAM or (now == WORD and length < LONGEST_TOKEN):
+                place = write_code_point(lower[code], place, letters)
+            if now == BIGRAM and length > 0:
+                stops[count] = place
+                if located:
+                    starts[count], ends[count], sentences[count] = previous, i + width, sentence
+                count += 1
+                begin = place
+                place = write_code_point(lower[code], place, letters)
+            length += 1
+            previous, end = i, i + width
+            i += width
+        i = stop
+        documents[document] = count
+    return count

@@ -1,0 +1,171 @@
+"""The model file, a safetensors file that holds data and never code; `Categorizer` calls it to save and to load."""
+
+import hashlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from io import BufferedIOBase
+from pathlib import Path
+from reprlib import repr as shown
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import save
+
+from thresher.errors import ModelFileError
+from thresher.model_header import FORMAT, TYPES, Span, canonical_json, header_length, metadata, read_header
+
+__all__ = ["FORMAT", "ModelFile", "digest", "read_model", "write_model"]
+
+_CODES = {numpy_name: code for code, numpy_name in TYPES.items()}
+
+
+class ModelFile(NamedTuple):
+    """What a model file holds; `about` (versions, dates, times) is the part that the digest leaves out."""
+
+    settings: dict[str, Any]
+    about: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+def digest(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Return the SHA-256, in hexadecimal, of the settings and of each array's name, type, shape and bytes.
+
+    >>> digest({"theta": 1.0}, {"weights": np.zeros(2)})[:16]
+    '8d6f37843f988644'
+    """
+    total = hashlib.sha256(canonical_json(settings))
+    for name in sorted(arrays):
+        array = _portable(name, arrays[name])
+        total.update(canonical_json([name, _CODES[array.dtype.str], array.shape]))
+        total.update(array.reshape(-1).data)
+    return total.hexdigest()
+
+
+def write_model(
+    path: str | os.PathLike[str],
+    settings: Mapping[str, Any],
+    about: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+) -> str:
+    """Write a model file, whole or not at all, and return its digest.
+
+    Parameters
+    ----------
+    path : path
+        Where the file goes. What stood there is replaced only after the new file is on the disk and the reader has
+        taken it. A link is followed, and the permissions are never wider than those of the file replaced.
+    settings, about : mapping from str to JSON values
+        Tuples come back as lists. `about["thresher"]`, if it is there, is the version that an older library, which
+        cannot read the file, tells its user to get.
+    arrays : mapping from str to array
+        Of any shape, and of bool, uint8, int8, int32, int64, float32 or float64.
+    """
+    with _naming(path):
+        portable = {name: _portable(name, array) for name, array in arrays.items()}
+        mark = digest(settings, portable)
+        data = save(portable, metadata=metadata(mark, settings, about))
+        length = header_length(data[:16], len(data))
+        read_header(data[8 : 8 + length], len(data) - 8 - length)
+        _replace(Path(path).resolve(), data)
+    return mark
+
+
+def read_model(path: str | os.PathLike[str]) -> ModelFile:
+    """Return what a model file holds, in arrays that own their memory; a file that breaks any rule is refused.
+
+    What the file claims is held against its real size before memory is taken for it.
+    """
+    with _naming(path):
+        _check_kind(Path(path).stat().st_mode)
+        with Path(path).open("rb") as file:
+            return _read(file)
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let every error name the path that the caller gave, never the temporary one."""
+    try:
+        yield
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from error
+
+
+def _check_kind(mode: int) -> None:
+    """Refuse pipes, which would block, and devices, which would be replaced; directories fail by themselves."""
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise ModelFileError("not a regular file")
+
+
+def _portable(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array in little-endian order and without gaps, the only ones that the library writes rightly."""
+    plain = np.asarray(array)
+    little = plain.dtype.newbyteorder("<")
+    if little.str not in _CODES:
+        allowed = ", ".join(np.dtype(known).name for known in _CODES)
+        raise ModelFileError(f"array {shown(name)} has type {plain.dtype} (allowed: {allowed})")
+    return np.asarray(plain, dtype=little, order="C")
+
+
+def _replace(target: Path, data: bytes) -> None:
+    """Put the data in the place of a file; should only the last sync fail, the new file stands, whole."""
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(temporary, flags, _permissions(target))
+    try:
+        with os.fdopen(descriptor, "w+b") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            file.seek(0)
+            _read(file)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_directory(target.parent)
+
+
+def _permissions(target: Path) -> int:
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return 0o666
+    _check_kind(mode)
+    return mode & 0o777
+
+
+def _sync_directory(directory: Path) -> None:
+    if not hasattr(os, "O_DIRECTORY"):  # Windows opens no directories
+        return
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _read(file: BufferedIOBase) -> ModelFile:
+    size = os.fstat(file.fileno()).st_size
+    length = header_length(file.read(16), size)
+    file.seek(8)
+    manifest, spans = read_header(file.read(length), size - 8 - length)
+    arrays = {span.name: _read_array(file, span) for span in spans}
+    if digest(manifest["settings"], arrays) != manifest["digest"]:
+        raise ModelFileError("digest does not match the contents (damaged, or edited)")
+    return ModelFile(manifest["settings"], manifest["about"], arrays)
+
+
+def _read_array(file: BufferedIOBase, span: Span) -> NDArray[Any]:
+    array = np.empty(span.shape, dtype=TYPES[span.code])
+    octets = array.reshape(-1).view(np.uint8)
+    if file.readinto(octets.data) != array.nbytes:
+        raise ModelFileError("the file became shorter while it was read")
+    if span.code == "BOOL" and octets.size and octets.max() > 1:
+        raise ModelFileError(f"array {shown(span.name)} holds a truth value that is neither 0 nor 1 (damaged)")
+    return array

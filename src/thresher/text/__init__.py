@@ -1,0 +1,1 @@
+"""From text to sparse rows of features: characters, tokens, analysers, vocabulary, strengths."""

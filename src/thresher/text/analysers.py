@@ -1,0 +1,137 @@
+"""The named ways from text to features, and their combinations; the features of a model are made by one of them.
+
+An analyser is named by its parts, joined with "+": "words+ngrams:2+title". The parts:
+
+- `words`: words in lower case (characters in pairs where a script has no spaces);
+- `lemmas`, `lemmas:LANGUAGE`: their lemmas; `nouns-and-verbs`: the lemmas of English nouns and verbs, as in the paper;
+- `ngrams:N`: runs of 2 to N of them; `sparse:N:WINDOW`: ordered choices of N within a window of so many words;
+- `sets:sentence`, `sets:document`: unordered pairs of different words;
+- `chars:LOW-HIGH`: runs of characters within a word;
+- `title`: the words of the title, once more as features of their own; a text's title is its field of that name or, of
+  plain text, its first line. Other fields than `title`, `body` and `text` are marked with their name by themselves.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from thresher.errors import ParameterError, TextError
+from thresher.kernels.tokens import Tokens
+from thresher.text import derived
+from thresher.text.lemmas import WordMap, lemmatizer, noun_or_verb
+from thresher.text.tokens import encode, tokenize
+
+Text = str | Mapping[str, str]
+Part = str | Callable[[str], Iterable[str]]
+
+_BASES = r"words|lemmas(?::[a-z]{2,3})?|nouns-and-verbs"
+_PART = re.compile(rf"(?:{_BASES}|ngrams:[2-5]|sparse:[23]:\d|sets:(?:sentence|document)|chars:\d-\d|title)")
+_ALLOWED = (
+    "words, lemmas, lemmas:LANGUAGE, nouns-and-verbs, ngrams:2 to 5, sparse:2:WINDOW, sparse:3:WINDOW, sets:sentence, "
+    "sets:document, chars:LOW-HIGH, title, joined with +, or functions from str to strings"
+)
+_PLAIN_FIELDS = ("title", "body", "text")
+
+
+class Analyser:
+    """Texts to tokens, by the parts that the analyser names.
+
+    >>> from thresher.text.tokens import words
+    >>> [words(tokens) for tokens in Analyser("words+ngrams:2")(["Crude oil rose"])]
+    [[['crude', 'oil', 'rose']], [['crude oil', 'oil rose']]]
+    """
+
+    def __init__(self, parts: Part | Sequence[Part] = "words") -> None:
+        given = [parts] if isinstance(parts, str) or callable(parts) else list(parts)
+        flat: list[Part] = []
+        for part in given:
+            flat += part.split("+") if isinstance(part, str) else [part]
+        for part in flat:
+            if not callable(part) and not _PART.fullmatch(part):
+                raise ParameterError(f"analyser={part!r} is unknown (allowed: {_ALLOWED})")
+        self.parts = [part for part in flat if isinstance(part, str)]
+        self.functions = [part for part in flat if callable(part)]
+        bases = [part for part in self.parts if re.fullmatch(_BASES, part)]
+        if len(bases) > 1:
+            raise ParameterError(f"analyser={'+'.join(bases)!r} names two kinds of words (allowed: one)")
+        self._base = bases[0] if bases else None
+        self._map = _word_map(self._base)
+
+    @property
+    def name(self) -> str:
+        """The parts joined with +; a function by its name in brackets."""
+        functions = [f"({function.__module__}.{function.__qualname__})" for function in self.functions]
+        return "+".join(self.parts + functions)
+
+    def __call__(self, texts: Sequence[Text], positions: bool = False) -> list[Tokens]:
+        """Return the tokens of each part for all texts."""
+        fields = [_fields(text) for text in texts]
+        plain = ["\n".join(parts.values()) for parts in fields]
+        sentences = any(part.startswith("sets") for part in self.parts)
+        found = []
+        if self.parts:
+            base = self._words(plain, positions or sentences)
+            found = [base] if self._base else []
+            found += [tokens for part in self.parts for tokens in _derived(part, base)]
+            found += self._field_tokens(texts, fields, positions)
+        found += [_from_function(function, plain) for function in self.functions]
+        return found
+
+    def _words(self, texts: Sequence[str], positions: bool) -> Tokens:
+        tokens = tokenize(texts, positions)
+        return self._map(tokens) if self._map else tokens
+
+    def _field_tokens(self, texts: Sequence[Text], fields: list[Mapping[str, str]], positions: bool) -> list[Tokens]:
+        """Return the tokens of titles and of fields with other names, marked with the field's name."""
+        marked = sorted({name for parts in fields for name in parts} - set(_PLAIN_FIELDS))
+        columns = {name: [parts.get(name, "") for parts in fields] for name in marked}
+        if "title" in self.parts:
+            columns["title"] = [_title(text) for text in texts]
+        return [derived.prefixed(self._words(column, positions), name) for name, column in sorted(columns.items())]
+
+
+def _word_map(base: str | None) -> WordMap | None:
+    if base == "nouns-and-verbs":
+        return WordMap(noun_or_verb)
+    if base and base.startswith("lemmas"):
+        return WordMap(lemmatizer(base.partition(":")[2] or "en"))
+    return None
+
+
+def _derived(part: str, base: Tokens) -> list[Tokens]:
+    name, *numbers = re.split("[:-]", part)
+    if name == "ngrams":
+        return [derived.ngrams(base, n) for n in range(2, int(numbers[0]) + 1)]
+    if name == "sparse":
+        return [derived.sparse_ngrams(base, int(numbers[0]), int(numbers[1]))]
+    if name == "sets":
+        return [derived.word_sets(base, numbers[0])]
+    if name == "chars":
+        return [derived.pieces(base, int(numbers[0]), int(numbers[1]))]
+    return []
+
+
+def _fields(text: Text) -> Mapping[str, str]:
+    if isinstance(text, str):
+        return {"text": text}
+    if not isinstance(text, Mapping) or not all(isinstance(part, str) for part in (*text, *text.values())):
+        raise TextError(f"a text must be str or fields of str, not {type(text).__name__}")
+    return text
+
+
+def _title(text: Text) -> str:
+    return text.partition("\n")[0] if isinstance(text, str) else text.get("title", "")
+
+
+def _from_function(function: Callable[[str], Iterable[str]], texts: Sequence[str]) -> Tokens:
+    """Return what a function of the user's gives, as tokens without places."""
+    features = [list(function(text)) for text in texts]
+    if not all(isinstance(feature, str) for row in features for feature in row):
+        raise TextError(f"the analyser {function.__qualname__} must give strings")
+    encoded = encode([feature for row in features for feature in row])
+    stops = np.cumsum([len(name) for name in encoded], dtype=np.int64)
+    documents = np.cumsum([len(row) for row in features], dtype=np.int64)
+    nowhere: Any = np.zeros(0, dtype=np.int64)
+    return Tokens(np.frombuffer(b"".join(encoded), dtype=np.uint8), stops, nowhere, nowhere, nowhere, documents)

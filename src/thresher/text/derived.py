@@ -1,0 +1,125 @@
+"""Tokens made of tokens: n-grams, sparse n-grams, sets of words, pieces of words, prefixed words, replaced words."""
+
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.kernels.ngrams import cut_names, join_names, joined_length, order_pairs
+from thresher.kernels.tokens import Tokens
+
+# What stands between the members of a name. No token holds any of them, so names of different kinds never meet.
+SPACE, TILDE, AMPERSAND, COLON = map(ord, " ~&:")
+FARTHEST_IN_SENTENCE, FARTHEST_IN_DOCUMENT = 40, 100
+
+
+def document_of(tokens: Tokens) -> NDArray[np.int64]:
+    """Return the document of each token."""
+    return np.repeat(np.arange(len(tokens.documents)), np.diff(tokens.documents, prepend=0))
+
+
+def joined(tokens: Tokens, members: NDArray[np.int64], mark: int) -> Tokens:
+    """Return a token for each row of members, which stand in one document each: their names with the mark between."""
+    owners = document_of(tokens)[members[:, -1]]
+    order = np.argsort(owners, kind="stable")
+    members = np.ascontiguousarray(members[order])
+    letters = np.empty(joined_length(tokens.stops, members), dtype=np.uint8)
+    stops = np.empty(len(members), dtype=np.int64)
+    join_names(tokens.letters, tokens.stops, members, mark, letters, stops)
+    return _located(tokens, members, owners[order], letters, stops)
+
+
+def _located(
+    tokens: Tokens,
+    members: NDArray[np.int64],
+    owners: NDArray[np.int64],
+    letters: NDArray[np.uint8],
+    stops: NDArray[np.int64],
+) -> Tokens:
+    documents = np.cumsum(np.bincount(owners, minlength=len(tokens.documents)))
+    if len(tokens.starts) == 0:
+        return Tokens(letters, stops, tokens.starts, tokens.ends, tokens.sentences, documents)
+    starts, ends = tokens.starts[members].min(axis=1), tokens.ends[members].max(axis=1)
+    return Tokens(letters, stops, starts, ends, tokens.sentences[members[:, -1]], documents)
+
+
+def _within(tokens: Tokens, members: NDArray[np.int64], sentence: bool = False) -> NDArray[np.int64]:
+    """Return the rows of members that stand in one document, or in one sentence."""
+    if len(tokens.stops) == 0:
+        return members[:0]
+    members = members[members.max(axis=1) < len(tokens.stops)]
+    documents = document_of(tokens)
+    same = documents[members[:, 0]] == documents[members[:, -1]]
+    if sentence:
+        same &= tokens.sentences[members[:, 0]] == tokens.sentences[members[:, -1]]
+    return np.asarray(members[same])
+
+
+def ngrams(tokens: Tokens, n: int) -> Tokens:
+    """Return the runs of n tokens: "crude oil"."""
+    members = np.arange(len(tokens.stops))[:, None] + np.arange(n)
+    return joined(tokens, _within(tokens, members), SPACE)
+
+
+def sparse_ngrams(tokens: Tokens, n: int, window: int) -> Tokens:
+    """Return all ordered choices of n tokens within a window, gaps or not: "oil~rose" (Cohen and Singer, 1996)."""
+    shapes = [np.array((0, *rest)) for rest in combinations(range(1, window), n - 1)]
+    members = np.concatenate([np.arange(len(tokens.stops))[:, None] + shape for shape in shapes])
+    return joined(tokens, _within(tokens, members), TILDE)
+
+
+def word_sets(tokens: Tokens, within: str) -> Tokens:
+    """Return the unordered pairs of different words in a sentence or document, not too far apart: "oil&price"."""
+    farthest = FARTHEST_IN_SENTENCE if within == "sentence" else FARTHEST_IN_DOCUMENT
+    gaps = np.stack((np.zeros(farthest, dtype=np.int64), np.arange(1, farthest + 1)), axis=1)
+    members = (np.arange(len(tokens.stops))[:, None, None] + gaps).reshape(-1, 2)
+    pairs = np.ascontiguousarray(_within(tokens, members, within == "sentence"))
+    order_pairs(tokens.letters, tokens.stops, pairs)
+    return joined(tokens, pairs, AMPERSAND)
+
+
+def prefixed(tokens: Tokens, prefix: str) -> Tokens:
+    """Return the tokens with a field's name before them: "title:oil"."""
+    letters = np.concatenate((tokens.letters, np.frombuffer(prefix.encode(), dtype=np.uint8)))
+    stops = np.append(tokens.stops, len(letters))
+    own = np.arange(len(tokens.stops))
+    members = np.stack((np.full_like(own, len(own)), own), axis=1)
+    named = np.empty(joined_length(stops, members), dtype=np.uint8)
+    named_stops = np.empty(len(members), dtype=np.int64)
+    join_names(letters, stops, members, COLON, named, named_stops)
+    return tokens._replace(letters=named, stops=named_stops)
+
+
+def pieces(tokens: Tokens, low: int, high: int) -> Tokens:
+    """Return the runs of low to high characters of each token, set between two underscores: "#_oil"."""
+    most = (high - low + 1) * (len(tokens.letters) + 2 * len(tokens.stops))
+    letters, stops, owners = (
+        np.empty(most * (4 * high + 1), np.uint8),
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+    )
+    count = cut_names(tokens.letters, tokens.stops, (low, high), letters, stops, owners)
+    owners = owners[:count]
+    documents = document_of(tokens)[owners]
+    return _located(tokens, owners[:, None], documents, letters[: stops[count - 1] if count else 0], stops[:count])
+
+
+def gathered(
+    letters: NDArray[np.uint8], stops: NDArray[np.int64], chosen: NDArray[np.integer]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the chosen ones of names that stand end to end, end to end in that order."""
+    starts = np.concatenate((np.zeros(1, dtype=np.int64), stops))[chosen]
+    lengths = stops[chosen] - starts
+    ends = np.cumsum(lengths)
+    places = np.repeat(starts - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)
+    return letters[places], ends
+
+
+def replaced(
+    tokens: Tokens, numbers: NDArray[np.int32], letters: NDArray[np.uint8], stops: NDArray[np.int64]
+) -> Tokens:
+    """Return the tokens with each one's name replaced by that of its number; those with an empty name are left out."""
+    kept = np.diff(stops, prepend=0)[numbers] > 0
+    documents = np.cumsum(np.bincount(document_of(tokens)[kept], minlength=len(tokens.documents)))
+    starts, ends, sentences = (array[kept] if len(array) else array for array in tokens[2:5])
+    return Tokens(*gathered(letters, stops, numbers[kept]), starts, ends, sentences, documents)

@@ -1,0 +1,67 @@
+"""Texts to tokens: encoding, normal form, the tokeniser's kernel. Analysers call it."""
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.errors import TextError
+from thresher.kernels.tokens import Tokens, must_be_composed, tokenize_text
+from thresher.text.characters import characters, composed
+
+
+def tokenize(texts: Sequence[str], positions: bool = False) -> Tokens:
+    """Return the tokens of the texts: words in lower case, pairs of characters where a script has no spaces.
+
+    >>> words(tokenize(["Oil prices rose 3.5%", "Ölpreise"]))
+    [['oil', 'prices', 'rose', '3', '5'], ['ölpreise']]
+    """
+    encoded = encode(texts)
+    text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    ends = np.cumsum([len(part) for part in encoded], dtype=np.int64)
+    room = 2 * len(text) + len(ends) + 8
+    most = len(text) + len(ends) + 1
+    starts, stops, sentences = (np.empty(most if positions else 0, dtype=np.int64) for _ in range(3))
+    tokens = Tokens(np.empty(room, dtype=np.uint8), np.empty(most, dtype=np.int64), starts, stops, sentences, ends)
+    count = tokenize_text(text, *characters(), tokens)
+    return trimmed(tokens, count)
+
+
+def trimmed(tokens: Tokens, count: int) -> Tokens:
+    """Return the first `count` tokens without the room behind them."""
+    letters = tokens.letters[: tokens.stops[count - 1] if count else 0]
+    starts, ends, sentences = (array[:count] for array in tokens[2:5])
+    return Tokens(letters, tokens.stops[:count], starts, ends, sentences, tokens.documents)
+
+
+def encode(texts: Sequence[str]) -> list[bytes]:
+    """Return the texts as UTF-8 in normal form C."""
+    try:
+        encoded = [text.encode() for text in texts]
+    except UnicodeEncodeError as error:
+        raise TextError(f"a text holds the lone surrogate {error.object[error.start]!r} (decode it properly)") from None
+    except AttributeError:
+        wrong = next(text for text in texts if not isinstance(text, str))
+        raise TextError(f"texts must be str, not {type(wrong).__name__}") from None
+    foreign = [i for i, part in enumerate(encoded) if len(part) != len(texts[i])]
+    if foreign:
+        parts = [encoded[i] for i in foreign]
+        ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
+        changed = must_be_composed(np.frombuffer(b"".join(parts), dtype=np.uint8), ends, characters().classes)
+        for i in np.array(foreign)[changed]:
+            encoded[i] = composed(texts[i]).encode()
+    return encoded
+
+
+def words(tokens: Tokens) -> list[list[str]]:
+    """Return the tokens of each document as strings."""
+    flat = names(tokens.letters, tokens.stops)
+    bounds = [0, *tokens.documents.tolist()]
+    return [flat[start:stop] for start, stop in itertools.pairwise(bounds)]
+
+
+def names(letters: NDArray[np.uint8], stops: NDArray[np.int64]) -> list[str]:
+    """Return names that stand end to end as strings."""
+    data, bounds = letters.tobytes(), [0, *stops.tolist()]
+    return [data[start:stop].decode() for start, stop in itertools.pairwise(bounds)]

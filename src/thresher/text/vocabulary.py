@@ -1,0 +1,103 @@
+"""The names of the features and their numbers: a growable hash table that keeps the words."""
+
+import secrets
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.kernels.tokens import Tokens
+from thresher.kernels.vocabulary import ABSENT, Table, count_entries, fill_slots, hash_names, number_names
+from thresher.text.derived import gathered
+from thresher.text.tokens import names
+
+_FIRST_ROOM = 1024
+_SEED = secrets.randbits(32)
+
+
+class Vocabulary:
+    """Numbers for names, in the order of first sight, up to a cap: names beyond it are not known.
+
+    >>> from thresher.text.tokens import tokenize
+    >>> vocabulary = Vocabulary()
+    >>> vocabulary.numbers(tokenize(["the cat", "the dog"])).tolist()
+    [0, 1, 0, 2]
+    >>> vocabulary.numbers(tokenize(["a dog"]), grow=False).tolist()
+    [-1, 2]
+    """
+
+    def __init__(self, most: int = 2**31 - 1) -> None:
+        self.most = most
+        self.count = 0
+        self._table = _new_table(_FIRST_ROOM, 8 * _FIRST_ROOM)
+
+    @classmethod
+    def from_names(cls, letters: NDArray[np.uint8], stops: NDArray[np.int64], most: int = 2**31 - 1) -> Self:
+        """Return a vocabulary of names that stand end to end."""
+        vocabulary = cls(most)
+        vocabulary.count = len(stops)
+        vocabulary._table = _new_table(len(stops), len(letters))
+        vocabulary._table.stops[: len(stops)] = stops
+        vocabulary._table.letters[: len(letters)] = letters
+        hash_names(vocabulary.count, vocabulary._table)
+        fill_slots(vocabulary.count, vocabulary._table)
+        return vocabulary
+
+    @property
+    def stops(self) -> NDArray[np.int64]:
+        """Where each name ends in `letters`."""
+        return self._table.stops[: self.count]
+
+    @property
+    def letters(self) -> NDArray[np.uint8]:
+        """The names' UTF-8, end to end."""
+        return self._table.letters[: self.stops[-1] if self.count else 0]
+
+    @property
+    def names(self) -> list[str]:
+        """The names by their numbers."""
+        return names(self.letters, self.stops)
+
+    def numbers(self, tokens: Tokens, grow: bool = True) -> NDArray[np.int32]:
+        """Return the number of each token, -1 for one that is not known; if `grow`, new ones become known."""
+        numbers = np.empty(len(tokens.stops), dtype=np.int32)
+        most, done = self.most if grow else 0, 0
+        while True:
+            done, self.count = number_names(tokens.letters, tokens.stops, done, self.count, most, self._table, numbers)
+            if done == len(numbers):
+                return numbers
+            self._make_room(tokens, done)
+
+    def _make_room(self, tokens: Tokens, done: int) -> None:
+        """Double the table, with room for the longest name at least."""
+        old = self._table
+        need = int(tokens.stops[done]) - (int(tokens.stops[done - 1]) if done else 0)
+        self._table = _new_table(2 * len(old.stops), 2 * len(old.letters) + need)
+        self._table.hashes[: self.count] = old.hashes[: self.count]
+        self._table.stops[: self.count] = old.stops[: self.count]
+        self._table.letters[: len(old.letters)] = old.letters
+        fill_slots(self.count, self._table)
+
+    def selected(self, chosen: NDArray[np.int64]) -> "Vocabulary":
+        """Return a vocabulary of the chosen numbers' names, in that order."""
+        return Vocabulary.from_names(*gathered(self.letters, self.stops, chosen), self.most)
+
+
+def _new_table(n_names: int, n_letters: int) -> Table:
+    slots = 1 << max(2 * n_names, 8).bit_length()
+    return Table(
+        np.full(slots, ABSENT, dtype=np.int32),
+        np.zeros(max(n_names, 1), dtype=np.int64),
+        np.zeros(max(n_names, 1), dtype=np.int64),
+        np.zeros(max(n_letters, 1), dtype=np.uint8),
+        _SEED,
+    )
+
+
+def entries(
+    numbers: NDArray[np.int32], documents: NDArray[np.int64], n_names: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return each document's counts as entries (number << 32 | count), and where each document's end."""
+    counted, ends = np.empty(len(numbers), dtype=np.int64), documents.copy()
+    filled = count_entries(numbers, ends, np.full(n_names, -1, dtype=np.int64), counted)
+    return counted[:filled], ends
