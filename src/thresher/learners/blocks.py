@@ -49,6 +49,13 @@ def fitting_width(n_categories: int) -> int:
     return min(WIDEST_BLOCK, 1 << max(n_categories - 1, 0).bit_length())
 
 
+class Matrices(NamedTuple):
+    """The weights of some categories, each array (features, categories), and the examples of each."""
+
+    weights: Weights
+    examples: NDArray[np.int64]
+
+
 class Blocks:
     """All weights of a learner, and how many examples each category has been judged on."""
 
@@ -140,6 +147,38 @@ class Blocks:
         for target, source in _pairs(twin.weights, self.weights):
             target[...] = source
         return twin
+
+    def matrices(self, categories: list[int]) -> Matrices:
+        """Return copies of what is known of some categories, without blocks."""
+        weights = (
+            self.by_category(array)[:, categories] if array.shape[1] else np.zeros((0, len(categories)), array.dtype)
+            for array in self.weights
+        )
+        return Matrices(Weights._make(weights), self.count_by_category(self.examples)[categories])
+
+    @classmethod
+    def from_matrices(cls, start: Start, matrices: Matrices, width: int | None = None) -> "Blocks":
+        """Return blocks that hold the matrices."""
+        n_features, n_categories = matrices.weights.weight.shape
+        blocks = cls(start, n_features, n_categories, width)
+        blocks.examples.reshape(-1)[:n_categories] = matrices.examples
+        for target, source in _pairs(blocks.weights, matrices.weights):
+            for category in range(n_categories if len(source) else 0):
+                block, lane = divmod(category, blocks.width)
+                target[block, :, lane] = source[:, category]
+        return blocks
+
+    def category_weights(self, category: int, features: NDArray[np.integer]) -> NDArray[np.float32]:
+        """Return the weights of some features that a category's scores are made of."""
+        block, lane = divmod(category, self.width)
+        if not self.start.average:
+            return np.asarray(self.weights.weight[block, features, lane])
+        few = Weights._make(
+            array[block : block + 1, features] if array.shape[1] else array[:1] for array in self.weights
+        )
+        mean = aligned_full(few.weight.shape, np.float32(0))
+        mean_weights(few, self.examples[block : block + 1], mean)
+        return np.asarray(mean[0, :, lane])
 
     def changed(self) -> None:
         """Forget what was derived from the weights."""

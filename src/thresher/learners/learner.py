@@ -163,7 +163,7 @@ class MistakeDrivenLearner(Settings):
         checked = as_rows(rows)
         if checked.n_features != blocks.n_features:
             raise RowsError(f"rows have {checked.n_features} features, and the learner has {blocks.n_features}")
-        scores = score(self._strengths(checked), blocks, count_threads(self.n_threads))
+        scores = score(self.strengths(checked), blocks, count_threads(self.n_threads))
         untaught = self.positives_ == 0
         if untaught.any():
             scores[:, untaught] = np.minimum(scores[:, untaught], np.float32(self.theta))
@@ -174,6 +174,15 @@ class MistakeDrivenLearner(Settings):
         """The weights that scores are made of, (categories, features)."""
         blocks = self._fitted()
         return np.ascontiguousarray(blocks.by_category(blocks.scoring_weight()).T)
+
+    def category_weights(self, category: int, features: NDArray[np.integer]) -> NDArray[np.float32]:
+        """Return the weights that scores are made of, of some features for one category."""
+        return self._fitted().category_weights(category, features)
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the learner has learned anything yet."""
+        return self._blocks is not None
 
     @property
     def n_features_(self) -> int:
@@ -192,6 +201,29 @@ class MistakeDrivenLearner(Settings):
         if len(blocks.weights.absent[0]) == 0:
             return np.zeros(blocks.n_categories, dtype=np.int64)
         return np.asarray(np.count_nonzero(blocks.by_category(blocks.weights.absent) == DISCARDED, axis=0))
+
+    def select(self, categories: list[int]) -> Self:
+        """Keep these categories alone, in this order."""
+        blocks = self._fitted()
+        self._blocks = Blocks.from_matrices(blocks.start, blocks.matrices(categories), blocks.fixed_width)
+        for name in ("n_passes_", "online_mistakes_", "positives_", "mistakes_"):
+            counts = getattr(self, name)
+            inside = [c for c in categories if c < counts.shape[-1]]
+            setattr(self, name, counts[..., inside])
+        return self
+
+    def merge(self, categories: list[int]) -> Self:
+        """Let the first of these categories weigh each feature as the one of them that it speaks most for does."""
+        blocks = self._fitted()
+        matrices = blocks.matrices(list(range(blocks.n_categories)))
+        best = np.array(categories)[matrices.weights.weight[:, categories].argmax(axis=1)]
+        for matrix in matrices.weights:
+            if len(matrix):
+                matrix[:, categories[0]] = matrix[np.arange(len(matrix)), best]
+        matrices.examples[categories[0]] = matrices.examples[categories].max()
+        self._blocks = Blocks.from_matrices(blocks.start, matrices, blocks.fixed_width)
+        self.positives_[categories[0]] = self.positives_[categories].sum()
+        return self
 
     def resume(self, other: "MistakeDrivenLearner") -> Self:
         """Take over what another learner of the same kind has learned, to go on from there with other parameters."""
@@ -216,7 +248,8 @@ class MistakeDrivenLearner(Settings):
     def _check_parameters(self) -> None:
         check_parameters(self.get_params(), SHARED | self.steps)
 
-    def _strengths(self, rows: Rows) -> Rows:
+    def strengths(self, rows: Rows) -> Rows:
+        """Return rows of counts as the strengths that the score is made of."""
         return strengths(rows, self.strength, self.normalize)
 
     def _checked(self, rows: Any, labels: Any, row_weight: Any) -> tuple[Rows, Labels, NDArray[np.float64]]:
@@ -225,7 +258,7 @@ class MistakeDrivenLearner(Settings):
         if n_rows == 0:
             raise RowsError("there are no rows: 0 sample(s), and learning needs a minimum of 1")
         times = np.ones(1) if row_weight is None else _checked_row_weight(row_weight, n_rows)
-        return self._strengths(checked), as_labels(labels, n_rows), times
+        return self.strengths(checked), as_labels(labels, n_rows), times
 
     def _measured(self, rows: Rows) -> float:
         """Return d: as given, or the average number of active features, at least one."""

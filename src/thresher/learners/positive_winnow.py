@@ -46,10 +46,11 @@ class PositiveWinnow(WinnowSettings, MistakeDrivenLearner):
     def _steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
         return multiplicative_steps(self.alpha, self.beta, times)
 
-    def _strengths(self, rows: Rows) -> Rows:
+    def strengths(self, rows: Rows) -> Rows:
+        """Return rows of counts as the strengths that the score is made of; negative ones are refused."""
         if self.strength != "binary" and np.any(rows.data < 0):
             raise RowsError(
                 "Negative values in data, and Positive Winnow's weights are all positive: a negative strength "
                 "would turn its promotions into demotions (use BalancedWinnow)"
             )
-        return super()._strengths(rows)
+        return super().strengths(rows)

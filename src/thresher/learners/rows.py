@@ -91,6 +91,18 @@ def _without_zeros(rows: Rows) -> Rows:
     return Rows(before[rows.indptr], rows.indices[active], rows.data[active], rows.n_features)
 
 
+def select_rows(rows: Rows, chosen: NDArray[np.integer]) -> Rows:
+    """Return the chosen rows, in that order.
+
+    >>> select_rows(Rows(np.array([0, 1, 3]), np.array([0, 1, 2]), np.ones(3), 3), np.array([1])).indices
+    array([1, 2])
+    """
+    starts, lengths = rows.indptr[chosen], np.diff(rows.indptr)[chosen]
+    indptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
+    places = np.repeat(starts - indptr[:-1], lengths) + np.arange(indptr[-1])
+    return Rows(indptr, rows.indices[places], rows.data[places], rows.n_features)
+
+
 def strengths(rows: Rows, strength: str, normalize: bool) -> Rows:
     """Return the rows with counts replaced by strengths: binary, linear or sqrt, then divided by their sum if asked.
 

@@ -12,7 +12,7 @@ from thresher.kernels.rows import Rows
 from thresher.kernels.tokens import Tokens
 from thresher.kernels.vocabulary import rows_from_entries
 from thresher.text.analysers import Analyser, Part, Text
-from thresher.text.derived import document_of
+from thresher.text.derived import document_of, gathered
 from thresher.text.tokens import names
 from thresher.text.vocabulary import Vocabulary, entries
 
@@ -63,6 +63,10 @@ class TextFeatures:
         """The features' names by their numbers."""
         return self.vocabulary.names
 
+    def names_of(self, numbers: NDArray[np.integer]) -> list[str]:
+        """Return the names of some features."""
+        return names(*gathered(self.vocabulary.letters, self.vocabulary.stops, numbers))
+
     def fit(self, texts: Iterable[Text]) -> Rows:
         """Learn the features of the texts, and return the texts as rows of them."""
         seen = Vocabulary()
@@ -106,17 +110,21 @@ class TextFeatures:
         merged, documents = _merged(parts, numbers)
         return entries(merged, documents, vocabulary.count)
 
-    def occurrences(self, text: Text) -> Iterator[tuple[str, int, int]]:
-        """Yield each feature of one text with the places where it stands, as indices into the text.
+    def occurrences(self, text: Text) -> dict[str, list[tuple[int, int]]]:
+        """Return where each feature of a text stands, as (start, end) indices into it.
 
-        Texts that were given as fields stand one below the other, in the order of the fields.
+        Fields stand one below the other, in their order, as "\\n".join(text.values()) has them. A feature of a field
+        stands where its word does within that field; what a function of the user's gives stands nowhere.
         """
         plain = text if isinstance(text, str) else "\n".join(text.values())
         place = places_in(plain)
-        for tokens in self.analyser([text], positions=True):
-            for name, start, end in zip(names(tokens.letters, tokens.stops), tokens.starts, tokens.ends, strict=False):
-                if not name.startswith(tuple(f"{field}:" for field in ("title",))):
-                    yield name, int(place[start]), int(place[end])
+        found: dict[str, list[tuple[int, int]]] = {}
+        for tokens in self.analyser([plain], positions=True):
+            flat = names(tokens.letters, tokens.stops)
+            for i, name in enumerate(flat):
+                where = [(int(place[tokens.starts[i]]), int(place[tokens.ends[i]]))] if len(tokens.starts) else []
+                found.setdefault(name, []).extend(where)
+        return found
 
 
 def _merged(parts: list[Tokens], numbers: list[NDArray[np.int32]]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

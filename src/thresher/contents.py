@@ -1,0 +1,261 @@
+"""What a model file holds of a `Categorizer`: its settings and arrays, and the checks of their sense when they come back.
+
+Only weights that differ from the start are kept, and for each category the features that weigh nothing as bits.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.categorizer import Categorizer, category_set
+from thresher.decisions import Decisions
+from thresher.errors import ModelFileError, ThresherError
+from thresher.kernels.weights import DISCARDED, LARGEST_WEIGHT, LATE, Weights
+from thresher.learners.blocks import Blocks, Matrices
+from thresher.reservoir import Kept, Reservoir
+from thresher.settings import check_settings, complete_settings, new_learner
+from thresher.text.tokens import names
+from thresher.text.vocabulary import Vocabulary
+
+Arrays = dict[str, NDArray[Any]]
+# Where a model runs, not what it is: left out of the file and of the digest.
+UNSTORED = ("n_threads", "block_width")
+
+
+def pack(model: Categorizer) -> tuple[dict[str, Any], Arrays]:
+    """Return a model's settings, as JSON has them, and its arrays."""
+    settings = {name: value for name, value in model.settings.items() if name not in UNSTORED}
+    settings["analyser"] = model.features.analyser.name
+    settings["threshold_range"] = _pair(settings["threshold_range"])
+    settings["discard_range"] = _pair(settings["discard_range"])
+    packed = {
+        "preset": model.preset,
+        "settings": settings,
+        "policy": model.decisions.policy,
+        "fitted": model.learner.is_fitted,
+        "average_active": float(model.learner.average_active_) if model.learner.is_fitted else 0.0,
+        "n_documents": model.features.n_documents,
+        "documents_seen": model.reservoir.seen,
+    }
+    arrays: Arrays = {
+        "features.letters": model.features.vocabulary.letters,
+        "features.stops": model.features.vocabulary.stops,
+        "features.documents": model.features.document_counts.astype(np.int64),
+        "features.idf": model.idf,
+        "decisions.thresholds": model.decisions.thresholds,
+        "decisions.slopes": model.decisions.slopes,
+    }
+    arrays |= _pack_names("categories", model.categories)
+    arrays |= _pack_reservoir(model.reservoir)
+    if model.learner.is_fitted:
+        arrays |= _pack_learner(model)
+    return packed, arrays
+
+
+def _pair(value: Any) -> Any:
+    return [float(value[0]), float(value[1])] if isinstance(value, tuple | list) else value
+
+
+def _pack_names(name: str, texts: list[str]) -> Arrays:
+    encoded = [text.encode() for text in texts]
+    stops = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+    return {f"{name}.letters": np.frombuffer(b"".join(encoded), dtype=np.uint8), f"{name}.stops": stops}
+
+
+def _pack_reservoir(reservoir: Reservoir) -> Arrays:
+    documents = reservoir.documents
+    labels = [sorted(document.categories) for document in documents]
+    none_of = np.zeros(0, dtype=np.int32)
+    return {
+        "reservoir.stops": np.cumsum([len(document.indices) for document in documents], dtype=np.int64),
+        "reservoir.features": np.concatenate([none_of, *(document.indices for document in documents)]),
+        "reservoir.counts": np.concatenate([np.zeros(0, np.float32), *(document.counts for document in documents)]),
+        "reservoir.label_stops": np.cumsum([len(row) for row in labels], dtype=np.int64),
+        "reservoir.labels": np.array([c for row in labels for c in row], dtype=np.int32),
+    }
+
+
+def _pack_learner(model: Categorizer) -> Arrays:
+    learner = model.learner
+    blocks = learner._fitted()
+    matrices = blocks.matrices(list(range(blocks.n_categories)))
+    weights, start = matrices.weights, blocks.start
+    absent = weights.absent if len(weights.absent) else np.zeros(weights.weight.shape, dtype=np.uint8)
+    changed = (absent == 0) & (weights.weight != start.positive - start.negative)
+    if start.balanced:
+        changed |= (absent == 0) & ((weights.positive != start.positive) | (weights.negative != start.negative))
+    if start.average:
+        changed |= weights.moment != 0
+    categories, features = np.nonzero(changed.T)
+    arrays: Arrays = {
+        "weights.stops": np.cumsum(np.bincount(categories, minlength=blocks.n_categories)),
+        "weights.features": features.astype(np.int32),
+        "weights.discarded": np.packbits(absent == DISCARDED),
+        "weights.late": np.packbits(absent == LATE),
+        "learner.examples": matrices.examples,
+        "learner.positives": learner.positives_,
+        "learner.mistakes": learner.mistakes_,
+        "learner.passes": learner.n_passes_.astype(np.int64),
+        "learner.online_mistakes": learner.online_mistakes_,
+    }
+    for name in _kept_arrays(start.balanced, start.average):
+        arrays[f"weights.{name}"] = getattr(weights, name)[features, categories]
+    return arrays
+
+
+def _kept_arrays(balanced: bool, average: bool) -> list[str]:
+    return (["positive", "negative"] if balanced else ["weight"]) + (["moment"] if average else [])
+
+
+def unpack(packed: Mapping[str, Any], arrays: Arrays, analyser: Any = None) -> Categorizer:
+    """Return the model that settings and arrays describe, after checking that they make sense together.
+
+    `analyser` takes the place of one that was a function of the user's, which a file cannot hold.
+    """
+    try:
+        return _unpacked(packed, arrays, analyser)
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, IndexError, AttributeError, UnicodeDecodeError, OverflowError) as error:
+        raise ModelFileError(f"the contents are not those of a model ({type(error).__name__}: {error})") from None
+    except (ThresherError, ValueError) as error:
+        raise ModelFileError(str(error)) from None
+
+
+def _unpacked(packed: Mapping[str, Any], arrays: Arrays, analyser: Any) -> Categorizer:
+    settings = dict(packed["settings"])
+    settings["threshold_range"] = _tuple(settings["threshold_range"])
+    settings["discard_range"] = _tuple(settings["discard_range"])
+    if "(" in settings["analyser"] and analyser is None:
+        raise ModelFileError(f"the analyser {settings['analyser']} is a function (load with analyser=...)")
+    if analyser is not None:
+        settings["analyser"] = analyser
+    settings = complete_settings(packed["preset"], settings)
+    check_settings(settings)
+    model = Categorizer(preset=packed["preset"], **settings)
+    _unpack_features(model, packed, arrays)
+    model.categories = names(arrays["categories.letters"], _stops(arrays, "categories"))
+    _require(all(category_set([name]) for name in model.categories), "a category has no name")
+    _require(len(set(model.categories)) == len(model.categories), "two categories have the same name")
+    model.decisions = Decisions(arrays["decisions.thresholds"], arrays["decisions.slopes"], packed["policy"])
+    _require(len(model.decisions.thresholds) == len(model.categories), "thresholds and categories differ in number")
+    model.reservoir = _unpack_reservoir(arrays, int(packed["documents_seen"]), model)
+    if packed["fitted"]:
+        _unpack_learner(model, packed, arrays)
+    return model
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _require(fact: Any, otherwise: str) -> None:
+    if not fact:
+        raise ModelFileError(otherwise)
+
+
+def _stops(arrays: Arrays, name: str, total: int | None = None) -> NDArray[np.int64]:
+    """Return checked ends: increasing, the last one at the end of what they cut."""
+    stops = arrays[f"{name}.stops"]
+    total = len(arrays[f"{name}.letters"]) if total is None else total
+    _require(stops.dtype == np.int64 and stops.ndim == 1, f"{name}.stops is not a list of places")
+    _require(np.all(np.diff(stops, prepend=0) >= 0), f"{name}.stops decreases")
+    _require((stops[-1] if len(stops) else 0) == total, f"{name}.stops does not end where its letters do")
+    return stops
+
+
+def _unpack_features(model: Categorizer, packed: Mapping[str, Any], arrays: Arrays) -> None:
+    letters, stops = arrays["features.letters"], _stops(arrays, "features")
+    found = names(letters, stops)
+    _require(len(set(found)) == len(found), "two features have the same name")
+    model.features.vocabulary = Vocabulary.from_names(letters, stops, model.features.max_features)
+    model.features.n_documents = int(packed["n_documents"])
+    model.features.document_counts = arrays["features.documents"]
+    model.idf = arrays["features.idf"]
+    _require(len(model.features.document_counts) == len(stops), "features and their documents differ in number")
+    _require(
+        len(model.idf) in (0, len(stops)) or len(model.idf) < len(stops), "features and their idf differ in number"
+    )
+    _require(model.idf.dtype == np.float32 and np.isfinite(model.idf).all(), "an idf is not a number")
+
+
+def _unpack_reservoir(arrays: Arrays, seen: int, model: Categorizer) -> Reservoir:
+    features, counts, labels = (arrays[f"reservoir.{name}"] for name in ("features", "counts", "labels"))
+    stops = _stops(arrays, "reservoir", len(features))
+    label_stops = _stops({"l.stops": arrays["reservoir.label_stops"]}, "l", len(labels))
+    _require(len(counts) == len(features) and len(label_stops) == len(stops), "the documents kept do not fit together")
+    _require(_within(features, model.features.vocabulary.count), "a document kept has an unknown feature")
+    _require(_within(labels, len(model.categories)), "a document kept has an unknown category")
+    _require(counts.dtype == np.float32 and np.isfinite(counts).all() and (counts > 0).all(), "a count is not a number")
+    starts, label_starts = np.append(0, stops), np.append(0, label_stops)
+    documents = []
+    for i in range(len(stops)):
+        own, judged = slice(starts[i], stops[i]), slice(label_starts[i], label_stops[i])
+        _require((np.diff(features[own]) > 0).all(), "a document kept has features out of order")
+        documents.append(Kept(features[own], counts[own], frozenset(labels[judged].tolist())))
+    return Reservoir(documents, seen)
+
+
+def _within(numbers: NDArray[Any], count: int) -> bool:
+    return numbers.dtype == np.int32 and (len(numbers) == 0 or bool(0 <= numbers.min() <= numbers.max() < count))
+
+
+def _unpack_learner(model: Categorizer, packed: Mapping[str, Any], arrays: Arrays) -> None:
+    learner = new_learner(model.settings)
+    n_features, n_categories = model.features.vocabulary.count, len(model.categories)
+    learner.average_active_ = float(packed["average_active"])
+    _require(learner.average_active_ > 0, "the average number of active features is not positive")
+    start = learner._start(learner.average_active_)
+    features = arrays["weights.features"]
+    stops = _stops(arrays, "weights", len(features))
+    _require(len(stops) == n_categories and _within(features, n_features), "weights and categories do not fit together")
+    categories = np.repeat(np.arange(n_categories), np.diff(stops, prepend=0))
+    discarded, late = (_bits(arrays[f"weights.{name}"], n_features, n_categories) for name in ("discarded", "late"))
+    blank = Blocks(start, n_features, n_categories).matrices(list(range(n_categories)))
+    weights = blank.weights
+    for name in _kept_arrays(start.balanced, start.average):
+        values, target = arrays[f"weights.{name}"], getattr(weights, name)
+        _require(values.dtype == target.dtype and values.shape == features.shape, f"weights.{name} has the wrong shape")
+        _require(np.isfinite(values).all(), f"weights.{name} holds NaN or infinity")
+        if name != "moment":
+            signed = model.settings["learner"] == "perceptron"
+            _require((np.abs(values) <= LARGEST_WEIGHT).all(), f"weights.{name} is out of range")
+            _require(signed or (values > 0).all(), f"weights.{name} holds a negative weight, and Winnow has none")
+        target[features, categories] = values
+    if start.balanced:
+        weights.weight[...] = weights.positive - weights.negative
+    if len(weights.absent):
+        weights.absent[discarded], weights.absent[late] = DISCARDED, LATE
+    else:
+        _require(not discarded.any() and not late.any(), "features are dropped that cannot be")
+    weights.weight[discarded | late] = 0
+    _unpack_counts(learner, arrays, n_categories)
+    examples = _counts(arrays, "examples", n_categories)
+    learner._blocks = Blocks.from_matrices(start, Matrices(Weights._make(weights), examples), learner.block_width)
+    model.learner = learner
+
+
+def _unpack_counts(learner: Any, arrays: Arrays, n_categories: int) -> None:
+    learner.positives_ = _counts(arrays, "positives", n_categories)
+    learner.online_mistakes_ = _counts(arrays, "online_mistakes", n_categories)
+    passes, mistakes = arrays["learner.passes"], arrays["learner.mistakes"]
+    _require(passes.ndim == 1 and len(passes) <= n_categories, "passes and categories differ in number")
+    _require(mistakes.ndim == 2 and mistakes.shape[1] == len(passes), "mistakes and passes differ in number")
+    learner.n_passes_, learner.mistakes_ = passes, mistakes
+
+
+def _counts(arrays: Arrays, name: str, n_categories: int) -> NDArray[np.int64]:
+    counts = arrays[f"learner.{name}"]
+    _require(counts.dtype == np.int64 and counts.shape == (n_categories,), f"learner.{name} has the wrong shape")
+    _require((counts >= 0).all(), f"learner.{name} is negative")
+    return counts
+
+
+def _bits(packed: NDArray[np.uint8], n_features: int, n_categories: int) -> NDArray[np.bool_]:
+    size = n_features * n_categories
+    _require(
+        packed.dtype == np.uint8 and len(packed) == -(-size // 8), "the bits of absent features are too few or many"
+    )
+    return np.unpackbits(packed, count=size).astype(np.bool_).reshape(n_features, n_categories)

@@ -1,0 +1,79 @@
+"""A few hundred documents that a model keeps, so that a new category learns what it is not. `Categorizer` holds one."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.kernels.rows import Rows
+
+KEPT = 400
+_MODULUS, _FACTOR = 2147483563, 40014
+
+
+class Kept(NamedTuple):
+    """One document: its features, their counts, and the categories that it is known to have."""
+
+    indices: NDArray[np.int32]
+    counts: NDArray[np.float32]
+    categories: frozenset[int]
+
+
+class Reservoir:
+    """A sample of the documents learned: evenly spread over those of `fit`, then each later one with a fair chance.
+
+    The choice is made by arithmetic on the document's number, so that the same documents give the same sample.
+    """
+
+    def __init__(self, documents: Iterable[Kept] = (), seen: int = 0) -> None:
+        self.documents = list(documents)
+        self.seen = seen
+
+    @classmethod
+    def of(cls, rows: Rows, labels: list[list[int]]) -> "Reservoir":
+        """Return a sample of the documents of a corpus."""
+        n_rows = len(labels)
+        chosen = np.unique(np.linspace(0, n_rows - 1, min(KEPT, n_rows)).astype(np.int64))
+        return cls([kept(rows, int(i), labels[i]) for i in chosen], n_rows)
+
+    def add(self, document: Kept) -> None:
+        """See one more document: keep it while there is room, then in place of another, ever more rarely."""
+        self.seen += 1
+        if len(self.documents) < KEPT:
+            self.documents.append(document)
+            return
+        place = (self.seen * _FACTOR % _MODULUS) * self.seen // _MODULUS
+        if place < KEPT:
+            self.documents[place] = document
+
+    def rows(self, n_features: int) -> Rows:
+        """Return the documents as rows."""
+        return as_rows(self.documents, n_features)
+
+    def renumbered(self, numbers: dict[int, int]) -> "Reservoir":
+        """Return the reservoir with categories renumbered; those without a number are forgotten."""
+        return Reservoir(
+            (
+                document._replace(categories=frozenset(numbers[c] for c in document.categories if c in numbers))
+                for document in self.documents
+            ),
+            self.seen,
+        )
+
+
+def kept(rows: Rows, row: int, categories: Iterable[int]) -> Kept:
+    """Return one row of counts with its categories."""
+    own = slice(rows.indptr[row], rows.indptr[row + 1])
+    return Kept(rows.indices[own].copy(), rows.data[own].copy(), frozenset(categories))
+
+
+def as_rows(documents: list[Kept], n_features: int) -> Rows:
+    """Return documents as rows."""
+    lengths = [len(document.indices) for document in documents]
+    return Rows(
+        np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64))),
+        np.concatenate([np.zeros(0, dtype=np.int32), *(document.indices for document in documents)]),
+        np.concatenate([np.zeros(0, dtype=np.float32), *(document.counts for document in documents)]),
+        n_features,
+    )

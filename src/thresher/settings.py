@@ -1,0 +1,81 @@
+"""The settings of a model by name, with the presets; `Categorizer` and the command line take the same names."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from thresher.decisions import check_policy, parse_goal
+from thresher.errors import ParameterError
+from thresher.learners import BalancedWinnow, Perceptron, PositiveWinnow
+from thresher.learners.learner import MistakeDrivenLearner
+from thresher.text.features import MOST_FEATURES
+
+LEARNERS: dict[str, type[MistakeDrivenLearner]] = {
+    "balanced-winnow": BalancedWinnow,
+    "positive-winnow": PositiveWinnow,
+    "perceptron": Perceptron,
+}
+OWN = {
+    "learner": "balanced-winnow",
+    "analyser": "words",
+    "min_count": 3,
+    "max_features": MOST_FEATURES,
+    "policy": "auto",
+    "thresholds": "f1",
+    "folds": 5,
+}
+# What a preset sets otherwise than the learner's own defaults and those above.
+PRESETS: dict[str, dict[str, Any]] = {
+    "paper": {"policy": "above", "thresholds": "fixed"},
+    "default": {
+        "average": True,
+        "shuffle": True,
+        "threshold_range": (0.0, 2.0),
+        "alpha": 1.1,
+        "beta": 0.9,
+        "discard": False,
+    },
+}
+
+
+def complete_settings(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all settings of a model: those given, then the preset's, then the defaults.
+
+    >>> complete_settings("paper", {"min_count": 1})["threshold_range"]
+    (0.9, 1.1)
+    """
+    if preset not in PRESETS:
+        raise ParameterError(f"preset={preset!r} is unknown (allowed: {', '.join(PRESETS)})")
+    name = given.get("learner", OWN["learner"])
+    if name not in LEARNERS:
+        raise ParameterError(f"learner={name!r} is unknown (allowed: {', '.join(LEARNERS)})")
+    defaults = {field.name: field.default for field in fields(LEARNERS[name])} | {"late_start": "zero"}
+    if name != "balanced-winnow":
+        preset_settings = {key: value for key, value in PRESETS[preset].items() if key not in ("alpha", "beta")}
+    else:
+        preset_settings = PRESETS[preset]
+    unknown = sorted(given.keys() - defaults.keys() - OWN.keys())
+    if unknown:
+        allowed = ", ".join(sorted(defaults.keys() | OWN.keys()))
+        raise ParameterError(f"{unknown[0]}={given[unknown[0]]!r} is no setting of {name} (allowed: {allowed})")
+    return OWN | defaults | preset_settings | dict(given)
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Raise a ParameterError for the first setting out of range; the learner checks its own when it learns."""
+    if settings["policy"] != "auto":
+        check_policy(settings["policy"])
+    if settings["thresholds"] != "fixed":
+        parse_goal(settings["thresholds"])
+    if not isinstance(settings["folds"], int) or not 2 <= settings["folds"] <= 100:
+        raise ParameterError(f"folds={settings['folds']!r} is out of range (allowed: 2 to 100)")
+    new_learner(settings)._check_parameters()
+
+
+def new_learner(settings: Mapping[str, Any]) -> MistakeDrivenLearner:
+    """Return the learner that the settings describe; tf-idf strengths are made before it sees them."""
+    kind = LEARNERS[settings["learner"]]
+    chosen = {field.name: settings[field.name] for field in fields(kind)}
+    if chosen["strength"] == "tfidf":
+        chosen["strength"] = "linear"
+    return kind(**chosen)
