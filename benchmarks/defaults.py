@@ -7,16 +7,13 @@ is scored by a learner trained on the other two. Features are single words with 
 with a training document are learned, and the break-even point is pooled over all pairs of document and category.
 """
 
-import os
 import re
-import tarfile
 from collections import Counter
-from html import unescape
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from reuters import documents
 from thresher import BalancedWinnow, Perceptron, PositiveWinnow, Rows
 from thresher.learners.learner import MistakeDrivenLearner
 
@@ -40,33 +37,17 @@ TRIALS: list[tuple[type[MistakeDrivenLearner], dict[str, Any]]] = [
 
 def main() -> None:
     """Print the break-even of every trial, per cent."""
-    documents = training_documents(Path(os.environ["THRESHER_DATA"]) / "reuters21578.tar.xz")
-    counts = [Counter(re.findall(r"[a-z]+", text.lower())) for text, _ in documents]
-    names = sorted({name for _, topics in documents for name in topics})
-    labels = [[names.index(name) for name in topics] for _, topics in documents]
+    texts, topics = documents("TRAIN")
+    counts = [Counter(re.findall(r"[a-z]+", text.lower())) for text in texts]
+    names = sorted({name for row in topics for name in row})
+    labels = [[names.index(name) for name in row] for row in topics]
     folds = [fold(counts, labels, number) for number in range(FOLDS)]
-    print(f"{len(documents)} documents, {len(names)} categories")
+    print(f"{len(texts)} documents, {len(names)} categories")
     for learner, settings in TRIALS:
         points, dropped = zip(*(trial(learner(**settings), parts, len(names)) for parts in folds), strict=True)
         print(
             f"{100 * np.mean(points):6.2f}  dropped {np.mean(dropped):.2f}  {learner.__name__} {settings}", flush=True
         )
-
-
-def training_documents(archive: Path) -> list[tuple[str, list[str]]]:
-    """Return text and topics of the training documents of ModApte, in time order."""
-    documents = []
-    with tarfile.open(archive) as tar:
-        for member in sorted((m for m in tar if m.name.endswith(".sgm")), key=lambda m: m.name):
-            stream = tar.extractfile(member)
-            assert stream is not None
-            for document in stream.read().decode("latin-1").split("</REUTERS>")[:-1]:
-                if 'TOPICS="YES" LEWISSPLIT="TRAIN"' in document:
-                    topics = re.findall("<D>(.*?)</D>", document.split("</TOPICS>")[0])
-                    text = re.search(r"<TEXT.*?>(.*)</TEXT>", document, re.S)
-                    assert text is not None
-                    documents.append((re.sub(r"<DATELINE>.*?</DATELINE>|<.*?>", " ", unescape(text[1])), topics))
-    return documents
 
 
 def fold(counts: list[Counter[str]], labels: list[list[int]], number: int) -> tuple[Any, ...]:

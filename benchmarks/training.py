@@ -6,7 +6,6 @@ Both get the same square-root counts. Ratios come first: machines differ, and th
 """
 
 import sys
-import time
 from collections.abc import Callable
 from functools import partial
 from statistics import median
@@ -16,6 +15,7 @@ from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
 
+from interleaved import interleaved
 from planted import SIZES, draw_problem
 from thresher import BalancedWinnow, Perceptron, PositiveWinnow
 from thresher.learners.learner import MistakeDrivenLearner
@@ -48,18 +48,6 @@ def main(rounds: int = 5) -> None:
             f"{median(seconds[PEER]) / median(times):7.1f} {median(times):7.3f}s {min(times):7.3f}s {max(times):7.3f}s"
         )
         print(f"{name:40} {ratio}   {_work(learners.get(name))}")
-
-
-def interleaved(systems: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
-    """Time every system once a round, after one round that compiles and warms up."""
-    seconds: dict[str, list[float]] = {name: [] for name in systems}
-    for number in range(rounds + 1):
-        for name, run in systems.items():
-            start = time.perf_counter()
-            run()
-            if number > 0:
-                seconds[name].append(time.perf_counter() - start)
-    return seconds
 
 
 def _work(learner: MistakeDrivenLearner | None) -> str:

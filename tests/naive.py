@@ -106,6 +106,8 @@ class Category:
             return False
         for feature in document:
             before = float(self.weight(feature))
+            if feature in self.late and label < 0:
+                continue
             if feature in self.dropped:
                 if not revive:
                     continue

@@ -9,7 +9,7 @@ from pathlib import Path
 import thresher
 
 TESTS = Path(__file__).parent
-KERNEL_TESTS = ["test_naive_twin.py", "test_update_rules.py"]
+KERNEL_TESTS = ["test_naive_twin.py", "test_update_rules.py", "test_tokens.py", "test_vocabulary.py"]
 
 
 def run_tests(names: list[str], **environment: str) -> str:
@@ -25,7 +25,7 @@ def test_kernels_agree_with_the_naive_twin_uncompiled() -> None:
 
 
 def test_kernels_stay_within_their_arrays(tmp_path: Path) -> None:
-    names = [*KERNEL_TESTS, "test_learners.py", "test_rows.py", "test_parameters.py"]
+    names = [*KERNEL_TESTS, "test_learners.py", "test_parameters.py", "test_analysers.py"]
     assert " passed" in run_tests(names, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path))
 
 

@@ -9,7 +9,7 @@ import pytest
 from problems import LEARNERS, Problem, as_rows, assert_same_bits, random_problem
 from thresher import BalancedWinnow, Labels, PositiveWinnow, Rows
 from thresher.errors import NotFittedError
-from thresher.learners.labels import corrections
+from thresher.learners.labels import judgements
 from thresher.learners.training import SLICE_WORK, Progress, slices
 
 every_learner = pytest.mark.parametrize("name", LEARNERS)
@@ -237,7 +237,7 @@ def test_late_features_and_categories_weigh_nothing_until_met(name: str) -> None
     problem = random_problem(23)
     learner = LEARNERS[name](late_start="zero").fit(problem.rows, problem.labels, n_categories=5)
     before = learner.weights_
-    learner.partial_fit(as_rows([{0: 1.0, 8: 1.0}], 9), corrections(accept=[6]))
+    learner.partial_fit(as_rows([{0: 1.0, 8: 1.0}], 9), judgements({6: 1}))
     assert learner.weights_[:5, :7].tobytes() == before.tobytes()
     assert not learner.weights_[:6, 7:].any()
     assert np.flatnonzero(learner.weights_[6]).tolist() == [0, 8]
@@ -359,5 +359,5 @@ def test_judgements_may_be_given_as_labels() -> None:
 def test_corrections_count_as_examples_only_for_the_categories_judged() -> None:
     learner = BalancedWinnow(average=True).fit(as_rows([{0: 1.0}], 1), [[0]], n_categories=3)
     before = learner._fitted().examples.copy()
-    learner.partial_fit(as_rows([{0: 1.0}], 1), corrections(accept=[1]))
+    learner.partial_fit(as_rows([{0: 1.0}], 1), judgements({1: 1}))
     assert (learner._fitted().examples - before).reshape(-1)[:3].tolist() == [0, 1, 0]

@@ -9,7 +9,18 @@ import sys
 import unicodedata
 from pathlib import Path
 
-from thresher.text.characters import BIGRAM, COMBINING, ENDING, IGNORED, MARK, NORMALIZE, SEPARATOR, UNASSIGNED, WORD
+from thresher.text.characters import (
+    BIGRAM,
+    COMBINING,
+    ENDING,
+    IGNORED,
+    MARK,
+    NORMALIZE,
+    SECOND,
+    SEPARATOR,
+    UNASSIGNED,
+    WORD,
+)
 
 TARGET = Path(__file__).parent.parent / "src" / "thresher" / "text" / "unicode.json"
 # Scripts written without spaces: Thai, Lao, Myanmar, Khmer; kana, Bopomofo and Han.
@@ -64,8 +75,10 @@ def flags_of(code: int, maybe: set[int]) -> int:
     flags = ENDING if character in ENDINGS else 0
     if unicodedata.category(character) == "Cn":
         flags |= UNASSIGNED
-    if unicodedata.combining(character):
+    if unicodedata.combining(unicodedata.normalize("NFD", character)[0]):
         flags |= COMBINING
+    if code in maybe:
+        flags |= SECOND
     if unicodedata.combining(character) or code in maybe or unicodedata.normalize("NFC", character) != character:
         flags |= NORMALIZE
     return flags

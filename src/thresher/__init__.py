@@ -7,11 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from thresher.categorizer import Categorizer
     from thresher.learners import BalancedWinnow, Labels, Perceptron, PositiveWinnow, Rows
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Categorizer": "thresher.categorizer",
     "BalancedWinnow": "thresher.learners",
     "Labels": "thresher.learners",
     "Perceptron": "thresher.learners",
@@ -19,7 +21,7 @@ _HOMES = {
     "Rows": "thresher.learners",
 }
 
-__all__ = ["BalancedWinnow", "Labels", "Perceptron", "PositiveWinnow", "Rows", "__version__"]
+__all__ = ["BalancedWinnow", "Categorizer", "Labels", "Perceptron", "PositiveWinnow", "Rows", "__version__"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,30 +1,37 @@
-"""What a model file holds of a `Categorizer`: its settings and arrays, and the checks of their sense when they come back.
+"""What a model file holds of a `Categorizer`: settings and arrays, and the checks of their sense when they come back.
 
 Only weights that differ from the start are kept, and for each category the features that weigh nothing as bits.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.categorizer import Categorizer, category_set
+from thresher.category_names import check_name
 from thresher.decisions import Decisions
 from thresher.errors import ModelFileError, ThresherError
 from thresher.kernels.weights import DISCARDED, LARGEST_WEIGHT, LATE, Weights
 from thresher.learners.blocks import Blocks, Matrices
+from thresher.model_header import canonical_json
 from thresher.reservoir import Kept, Reservoir
-from thresher.settings import check_settings, complete_settings, new_learner
+from thresher.settings import new_learner
+from thresher.text.analysers import Analyser
 from thresher.text.tokens import names
 from thresher.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from thresher.categorizer import Categorizer
 
 Arrays = dict[str, NDArray[Any]]
 # Where a model runs, not what it is: left out of the file and of the digest.
 UNSTORED = ("n_threads", "block_width")
 
 
-def pack(model: Categorizer) -> tuple[dict[str, Any], Arrays]:
+def pack(model: "Categorizer") -> tuple[dict[str, Any], Arrays]:
     """Return a model's settings, as JSON has them, and its arrays."""
     settings = {name: value for name, value in model.settings.items() if name not in UNSTORED}
     settings["analyser"] = model.features.analyser.name
@@ -77,7 +84,7 @@ def _pack_reservoir(reservoir: Reservoir) -> Arrays:
     }
 
 
-def _pack_learner(model: Categorizer) -> Arrays:
+def _pack_learner(model: "Categorizer") -> Arrays:
     learner = model.learner
     blocks = learner._fitted()
     matrices = blocks.matrices(list(range(blocks.n_categories)))
@@ -109,42 +116,64 @@ def _kept_arrays(balanced: bool, average: bool) -> list[str]:
     return (["positive", "negative"] if balanced else ["weight"]) + (["moment"] if average else [])
 
 
-def unpack(packed: Mapping[str, Any], arrays: Arrays, analyser: Any = None) -> Categorizer:
-    """Return the model that settings and arrays describe, after checking that they make sense together.
+@contextmanager
+def one_line_refusals(path: str | PathLike[str]) -> Iterator[None]:
+    """Turn whatever contents without sense lead to into a ModelFileError that begins with the path."""
+    try:
+        yield
+    except (KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
+        what = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise ModelFileError(f"{path}: the contents are not those of a model ({what})") from None
+    except (ThresherError, ValueError) as error:
+        raise ModelFileError(f"{path}: {str(error).splitlines()[0]}") from None
+
+
+def unpack_settings(packed: Mapping[str, Any], analyser: Any = None) -> dict[str, Any]:
+    """Return the settings of a model that was packed, its preset among them.
 
     `analyser` takes the place of one that was a function of the user's, which a file cannot hold.
     """
-    try:
-        return _unpacked(packed, arrays, analyser)
-    except ModelFileError:
-        raise
-    except (KeyError, TypeError, IndexError, AttributeError, UnicodeDecodeError, OverflowError) as error:
-        raise ModelFileError(f"the contents are not those of a model ({type(error).__name__}: {error})") from None
-    except (ThresherError, ValueError) as error:
-        raise ModelFileError(str(error)) from None
-
-
-def _unpacked(packed: Mapping[str, Any], arrays: Arrays, analyser: Any) -> Categorizer:
     settings = dict(packed["settings"])
     settings["threshold_range"] = _tuple(settings["threshold_range"])
     settings["discard_range"] = _tuple(settings["discard_range"])
     if "(" in settings["analyser"] and analyser is None:
         raise ModelFileError(f"the analyser {settings['analyser']} is a function (load with analyser=...)")
     if analyser is not None:
+        name = Analyser(analyser).name
+        _require(name == settings["analyser"], f"the analyser {name} is not the model's, {settings['analyser']}")
         settings["analyser"] = analyser
-    settings = complete_settings(packed["preset"], settings)
-    check_settings(settings)
-    model = Categorizer(preset=packed["preset"], **settings)
+    return settings | {"preset": packed["preset"]}
+
+
+def unpack(packed: Mapping[str, Any], arrays: Arrays, model: "Categorizer") -> None:
+    """Fill a new model with what was packed, after checking that it makes sense together."""
     _unpack_features(model, packed, arrays)
     model.categories = names(arrays["categories.letters"], _stops(arrays, "categories"))
-    _require(all(category_set([name]) for name in model.categories), "a category has no name")
+    for name in model.categories:
+        check_name(name)
     _require(len(set(model.categories)) == len(model.categories), "two categories have the same name")
-    model.decisions = Decisions(arrays["decisions.thresholds"], arrays["decisions.slopes"], packed["policy"])
+    thresholds, slopes = arrays["decisions.thresholds"], arrays["decisions.slopes"]
+    _require(thresholds.dtype == slopes.dtype == np.float64, "thresholds or slopes are not numbers")
+    model.decisions = Decisions(thresholds, slopes, packed["policy"])
     _require(len(model.decisions.thresholds) == len(model.categories), "thresholds and categories differ in number")
     model.reservoir = _unpack_reservoir(arrays, int(packed["documents_seen"]), model)
-    if packed["fitted"]:
+    if packed["fitted"] is True:
         _unpack_learner(model, packed, arrays)
-    return model
+    else:
+        _require(not model.categories and packed["fitted"] is False, "a model without weights has no categories")
+
+
+def check_same(packed: Mapping[str, Any], arrays: Arrays, model: "Categorizer") -> None:
+    """Refuse contents that are not what the model made of them would be saved as: too much, or of another kind."""
+    again, own = pack(model)
+    stored = dict(packed["settings"]) | {"analyser": again["settings"]["analyser"]}
+    _require(
+        canonical_json(again | {"settings": stored}) == canonical_json(dict(packed)), "the settings are not a model's"
+    )
+    _require(own.keys() == arrays.keys(), "the arrays are not those of a model")
+    for name, array in own.items():
+        same = array.dtype == arrays[name].dtype and array.shape == arrays[name].shape
+        _require(same and array.tobytes() == arrays[name].tobytes(), f"{name} is not what a model would hold")
 
 
 def _tuple(value: Any) -> Any:
@@ -161,12 +190,13 @@ def _stops(arrays: Arrays, name: str, total: int | None = None) -> NDArray[np.in
     stops = arrays[f"{name}.stops"]
     total = len(arrays[f"{name}.letters"]) if total is None else total
     _require(stops.dtype == np.int64 and stops.ndim == 1, f"{name}.stops is not a list of places")
-    _require(np.all(np.diff(stops, prepend=0) >= 0), f"{name}.stops decreases")
+    ordered = len(stops) == 0 or (stops[0] >= 0 and np.all(stops[1:] >= stops[:-1]))
+    _require(ordered, f"{name}.stops is negative or decreases")
     _require((stops[-1] if len(stops) else 0) == total, f"{name}.stops does not end where its letters do")
     return stops
 
 
-def _unpack_features(model: Categorizer, packed: Mapping[str, Any], arrays: Arrays) -> None:
+def _unpack_features(model: "Categorizer", packed: Mapping[str, Any], arrays: Arrays) -> None:
     letters, stops = arrays["features.letters"], _stops(arrays, "features")
     found = names(letters, stops)
     _require(len(set(found)) == len(found), "two features have the same name")
@@ -174,14 +204,19 @@ def _unpack_features(model: Categorizer, packed: Mapping[str, Any], arrays: Arra
     model.features.n_documents = int(packed["n_documents"])
     model.features.document_counts = arrays["features.documents"]
     model.idf = arrays["features.idf"]
-    _require(len(model.features.document_counts) == len(stops), "features and their documents differ in number")
     _require(
-        len(model.idf) in (0, len(stops)) or len(model.idf) < len(stops), "features and their idf differ in number"
+        0 <= packed["n_documents"] <= packed["documents_seen"] < 2**62, "the numbers of documents are out of range"
     )
-    _require(model.idf.dtype == np.float32 and np.isfinite(model.idf).all(), "an idf is not a number")
+    counts = model.features.document_counts
+    _require(counts.dtype == np.int64 and (counts >= 0).all(), "the documents of a feature are not a number")
+    _require(len(model.features.document_counts) == len(stops), "features and their documents differ in number")
+    fitted = model.settings["strength"] == "tfidf" and packed["n_documents"] > 0
+    _require(len(model.idf) == (len(stops) if fitted else 0), "features and their idf differ in number")
+    usable = model.idf.dtype == np.float32 and np.isfinite(model.idf).all() and (model.idf > 0).all()
+    _require(usable, "an idf is not a number above 0")
 
 
-def _unpack_reservoir(arrays: Arrays, seen: int, model: Categorizer) -> Reservoir:
+def _unpack_reservoir(arrays: Arrays, seen: int, model: "Categorizer") -> Reservoir:
     features, counts, labels = (arrays[f"reservoir.{name}"] for name in ("features", "counts", "labels"))
     stops = _stops(arrays, "reservoir", len(features))
     label_stops = _stops({"l.stops": arrays["reservoir.label_stops"]}, "l", len(labels))
@@ -195,6 +230,7 @@ def _unpack_reservoir(arrays: Arrays, seen: int, model: Categorizer) -> Reservoi
         own, judged = slice(starts[i], stops[i]), slice(label_starts[i], label_stops[i])
         _require((np.diff(features[own]) > 0).all(), "a document kept has features out of order")
         documents.append(Kept(features[own], counts[own], frozenset(labels[judged].tolist())))
+    _require(len(documents) <= seen, "more documents are kept than were seen")
     return Reservoir(documents, seen)
 
 
@@ -202,11 +238,11 @@ def _within(numbers: NDArray[Any], count: int) -> bool:
     return numbers.dtype == np.int32 and (len(numbers) == 0 or bool(0 <= numbers.min() <= numbers.max() < count))
 
 
-def _unpack_learner(model: Categorizer, packed: Mapping[str, Any], arrays: Arrays) -> None:
+def _unpack_learner(model: "Categorizer", packed: Mapping[str, Any], arrays: Arrays) -> None:
     learner = new_learner(model.settings)
     n_features, n_categories = model.features.vocabulary.count, len(model.categories)
     learner.average_active_ = float(packed["average_active"])
-    _require(learner.average_active_ > 0, "the average number of active features is not positive")
+    _require(1e-6 < learner.average_active_ <= 1e9, "the average number of active features is out of range")
     start = learner._start(learner.average_active_)
     features = arrays["weights.features"]
     stops = _stops(arrays, "weights", len(features))
@@ -241,6 +277,8 @@ def _unpack_counts(learner: Any, arrays: Arrays, n_categories: int) -> None:
     learner.positives_ = _counts(arrays, "positives", n_categories)
     learner.online_mistakes_ = _counts(arrays, "online_mistakes", n_categories)
     passes, mistakes = arrays["learner.passes"], arrays["learner.mistakes"]
+    _require(passes.dtype == mistakes.dtype == np.int64, "passes and mistakes are not numbers")
+    _require((passes >= 0).all() and (mistakes >= 0).all(), "passes or mistakes are negative")
     _require(passes.ndim == 1 and len(passes) <= n_categories, "passes and categories differ in number")
     _require(mistakes.ndim == 2 and mistakes.shape[1] == len(passes), "mistakes and passes differ in number")
     learner.n_passes_, learner.mistakes_ = passes, mistakes

@@ -4,6 +4,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
+from thresher.kernels.rows import Rows
 
 
 class Word(NamedTuple):
@@ -63,3 +66,35 @@ class Correction:
     promoted: dict[str, list[Change]] = field(default_factory=dict)
     demoted: dict[str, list[Change]] = field(default_factory=dict)
     new_categories: list[str] = field(default_factory=list)
+
+
+def weighed_words(
+    names: list[str], rows: Rows, weights: NDArray[np.float32], places: dict[str, list[tuple[int, int]]]
+) -> list[Word]:
+    """Return the words of one row of strengths with their parts in the score, the greatest first."""
+    words = [
+        Word(name, float(strength * weight), float(strength), float(weight), places.get(name, []), int(number))
+        for name, strength, weight, number in zip(names, rows.data, weights, rows.indices, strict=True)
+    ]
+    return sorted(words, key=lambda word: (-abs(word.contribution), word.number))
+
+
+Weights = dict[str, NDArray[np.float32]]
+
+
+def correction(
+    wrong: dict[str, int], words: list[str], before: Weights, after: Weights, new_categories: list[str]
+) -> Correction:
+    """Return what a correction did; `wrong` holds the categories that erred, +1 where they should have accepted."""
+    nothing = np.zeros(len(words), dtype=np.float32)
+    changes = {
+        name: [
+            Change(word, old, new)
+            for word, old, new in zip(words, before.get(name, nothing).tolist(), after[name].tolist(), strict=True)
+            if old != new
+        ]
+        for name in wrong
+    }
+    promoted = {name: changes[name] for name, sign in wrong.items() if sign > 0}
+    demoted = {name: changes[name] for name, sign in wrong.items() if sign < 0}
+    return Correction(list(wrong), promoted, demoted, new_categories)

@@ -51,6 +51,15 @@ class Reservoir:
         """Return the documents as rows."""
         return as_rows(self.documents, n_features)
 
+    def with_features(self, chosen: NDArray[np.int64]) -> "Reservoir":
+        """Return the reservoir with only the chosen features, renumbered in that order, which must increase."""
+        documents = []
+        for document in self.documents:
+            inside = np.isin(document.indices, chosen)
+            numbers = np.searchsorted(chosen, document.indices[inside]).astype(np.int32)
+            documents.append(Kept(numbers, document.counts[inside], document.categories))
+        return Reservoir(documents, self.seen)
+
     def renumbered(self, numbers: dict[int, int]) -> "Reservoir":
         """Return the reservoir with categories renumbered; those without a number are forgotten."""
         return Reservoir(

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
+
 from thresher.decisions import check_policy, parse_goal
 from thresher.errors import ParameterError
 from thresher.learners import BalancedWinnow, Perceptron, PositiveWinnow
@@ -15,6 +17,7 @@ LEARNERS: dict[str, type[MistakeDrivenLearner]] = {
     "positive-winnow": PositiveWinnow,
     "perceptron": Perceptron,
 }
+STRENGTHS = ("binary", "linear", "sqrt", "tfidf")
 OWN = {
     "learner": "balanced-winnow",
     "analyser": "words",
@@ -36,6 +39,12 @@ PRESETS: dict[str, dict[str, Any]] = {
         "discard": False,
     },
 }
+# What of that does not fit another learner: other steps; and a range down to 0, which positive weights never leave.
+UNFIT = {
+    "balanced-winnow": (),
+    "perceptron": ("alpha", "beta"),
+    "positive-winnow": ("alpha", "beta", "threshold_range"),
+}
 
 
 def complete_settings(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -44,21 +53,18 @@ def complete_settings(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
     >>> complete_settings("paper", {"min_count": 1})["threshold_range"]
     (0.9, 1.1)
     """
-    if preset not in PRESETS:
-        raise ParameterError(f"preset={preset!r} is unknown (allowed: {', '.join(PRESETS)})")
     name = given.get("learner", OWN["learner"])
-    if name not in LEARNERS:
-        raise ParameterError(f"learner={name!r} is unknown (allowed: {', '.join(LEARNERS)})")
+    for setting, value, known in (("preset", preset, PRESETS), ("learner", name, LEARNERS)):
+        if not isinstance(value, str) or value not in known:
+            raise ParameterError(f"{setting}={value!r} is unknown (allowed: {', '.join(known)})")
     defaults = {field.name: field.default for field in fields(LEARNERS[name])} | {"late_start": "zero"}
-    if name != "balanced-winnow":
-        preset_settings = {key: value for key, value in PRESETS[preset].items() if key not in ("alpha", "beta")}
-    else:
-        preset_settings = PRESETS[preset]
+    preset_settings = {key: value for key, value in PRESETS[preset].items() if key not in UNFIT[str(name)]}
     unknown = sorted(given.keys() - defaults.keys() - OWN.keys())
     if unknown:
         allowed = ", ".join(sorted(defaults.keys() | OWN.keys()))
         raise ParameterError(f"{unknown[0]}={given[unknown[0]]!r} is no setting of {name} (allowed: {allowed})")
-    return OWN | defaults | preset_settings | dict(given)
+    plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in given.items()}
+    return OWN | defaults | preset_settings | plain
 
 
 def check_settings(settings: Mapping[str, Any]) -> None:
@@ -69,6 +75,8 @@ def check_settings(settings: Mapping[str, Any]) -> None:
         parse_goal(settings["thresholds"])
     if not isinstance(settings["folds"], int) or not 2 <= settings["folds"] <= 100:
         raise ParameterError(f"folds={settings['folds']!r} is out of range (allowed: 2 to 100)")
+    if settings["strength"] not in STRENGTHS:
+        raise ParameterError(f"strength={settings['strength']!r} is out of range (allowed: {', '.join(STRENGTHS)})")
     new_learner(settings)._check_parameters()
 
 

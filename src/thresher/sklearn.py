@@ -23,8 +23,15 @@ from thresher.learners.labels import as_labels
 from thresher.learners.learner import MistakeDrivenLearner
 from thresher.learners.rows import check_structure
 from thresher.learners.settings import PerceptronSettings, WinnowSettings
+from thresher.sklearn_text import TextClassifier, TextVectorizer
 
-__all__ = ["BalancedWinnowClassifier", "PerceptronClassifier", "PositiveWinnowClassifier"]
+__all__ = [
+    "BalancedWinnowClassifier",
+    "PerceptronClassifier",
+    "PositiveWinnowClassifier",
+    "TextClassifier",
+    "TextVectorizer",
+]
 
 _DTYPES = [np.float64, np.float32]
 

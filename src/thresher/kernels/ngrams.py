@@ -29,11 +29,20 @@ def precedes(letters: NDArray[np.uint8], stops: NDArray[np.int64], left: int, ri
 
 
 @kernel
-def order_pairs(letters: NDArray[np.uint8], stops: NDArray[np.int64], pairs: NDArray[np.int64]) -> None:
-    """Put the two names of each pair into the order of their bytes; writes `pairs`."""
+def order_pairs(letters: NDArray[np.uint8], stops: NDArray[np.int64], pairs: NDArray[np.int64]) -> int:
+    """Put the two names of each pair into the order of their bytes, and those that differ to the front; writes `pairs`.
+
+    Returns how many differ.
+    """
+    count = 0
     for row in range(len(pairs)):
-        if precedes(letters, stops, pairs[row, 1], pairs[row, 0]):
-            pairs[row, 0], pairs[row, 1] = pairs[row, 1], pairs[row, 0]
+        left, right = pairs[row, 0], pairs[row, 1]
+        if precedes(letters, stops, right, left):
+            left, right = right, left
+        if precedes(letters, stops, left, right):
+            pairs[count, 0], pairs[count, 1] = left, right
+            count += 1
+    return count
 
 
 @kernel

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from thresher.kernels.compiler import kernel
 
 SEPARATOR, WORD, MARK, BIGRAM, IGNORED, CLASS = 0, 1, 2, 3, 4, 7
-ENDING, NORMALIZE = 8, 64
+ENDING, UNASSIGNED, NORMALIZE = 8, 16, 64
 LONGEST_TOKEN = 64
 SPACE = 32
 
@@ -67,14 +67,14 @@ def write_code_point(code: int, place: int, letters: NDArray[np.uint8]) -> int:
 def must_be_composed(
     text: NDArray[np.uint8], documents: NDArray[np.int64], classes: NDArray[np.uint8]
 ) -> NDArray[np.bool_]:
-    """Tell for each document whether it holds a character that normal form C might change."""
+    """Tell for each document whether it holds a character that composing it might change."""
     found = np.zeros(len(documents), dtype=np.bool_)
     start = 0
     for document in range(len(documents)):
         i = start
         while i < documents[document]:
             code, width = code_point(text, i)
-            if classes[code] & NORMALIZE:
+            if classes[code] & (NORMALIZE | UNASSIGNED):
                 found[document] = True
                 break
             i += width

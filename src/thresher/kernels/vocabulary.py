@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from thresher.kernels.compiler import kernel
 
 ABSENT = -1
+MOST = 2**31 - 1
 _PRIME = 16777619  # of the 32-bit FNV hash; products stay below 2**57
 
 
 class Table(NamedTuple):
-    """Open addressing: `slots` hold numbers; number n has the hash `hashes[n]` and the letters up to `stops[n]`."""
+    """Open addressing: a slot holds hash << 31 | number; the letters of number n end at `stops[n]`."""
 
-    slots: NDArray[np.int32]
+    slots: NDArray[np.int64]
     hashes: NDArray[np.int64]
     stops: NDArray[np.int64]
     letters: NDArray[np.uint8]
@@ -46,7 +47,54 @@ def same_name(
 
 
 @kernel
-def number_names(
+def find_slot(letters: NDArray[np.uint8], start: int, stop: int, name_hash: int, table: Table) -> tuple[int, int]:
+    """Return the slot where a name is, or the empty one where it belongs, and what that slot held: -1 if nothing.
+
+    The slot is read once, so that a thread may look while another adds names: it may miss one that is being added, but
+    the number that it returns has the letters that it looked for.
+    """
+    slots, _, stops, kept_letters, _ = table
+    mask, length = len(slots) - 1, stop - start
+    slot = name_hash & mask
+    entry = slots[slot]
+    while entry != ABSENT:
+        if entry >> 31 == name_hash:
+            number = entry & MOST
+            first = stops[number - 1] if number > 0 else 0
+            if stops[number] - first == length and same_name(letters, start, kept_letters, first, length):
+                break
+        slot = (slot + 1) & mask
+        entry = slots[slot]
+    return slot, entry
+
+
+@kernel
+def find_names(letters: NDArray[np.uint8], ends: NDArray[np.int64], table: Table, numbers: NDArray[np.int32]) -> None:
+    """Write the number of each name, ABSENT for one that is not known.
+
+    `find_slot` written out: a call that is handed the table would count references to its arrays at every name.
+    """
+    slots, _, stops, kept_letters, seed = table
+    mask, start = len(slots) - 1, 0
+    for i in range(len(ends)):
+        length = ends[i] - start
+        name_hash = hash_name(letters, start, ends[i], seed)
+        slot = name_hash & mask
+        entry = slots[slot]
+        while entry != ABSENT:
+            if entry >> 31 == name_hash:
+                number = entry & MOST
+                first = stops[number - 1] if number > 0 else 0
+                if stops[number] - first == length and same_name(letters, start, kept_letters, first, length):
+                    break
+            slot = (slot + 1) & mask
+            entry = slots[slot]
+        numbers[i] = entry & MOST if entry != ABSENT else ABSENT
+        start = ends[i]
+
+
+@kernel
+def add_names(
     letters: NDArray[np.uint8],
     ends: NDArray[np.int64],
     first: int,
@@ -55,32 +103,30 @@ def number_names(
     table: Table,
     numbers: NDArray[np.int32],
 ) -> tuple[int, int]:
-    """Write the number of each name from `first` on, giving new ones while fewer than `most` are known.
+    """Give numbers to the names from `first` on that have none, while fewer than `most` are known; writes `numbers`.
 
-    A name beyond that is ABSENT. Stops early when the table is full; returns how far it came and how many are known.
+    Stops early when the table is full; returns how far it came and how many are known.
     """
-    slots, hashes, stops, kept_letters, seed = table
-    mask, room = len(slots) - 1, min(len(slots) // 2, len(stops))
+    room = min(len(table.slots) // 2, len(table.stops))
     for i in range(first, len(ends)):
+        if numbers[i] != ABSENT:
+            continue
         start = ends[i - 1] if i > 0 else 0
-        length = ends[i] - start
-        name_hash = hash_name(letters, start, ends[i], seed)
-        slot = name_hash & mask
-        while slots[slot] != ABSENT:
-            number = slots[slot]
-            if hashes[number] == name_hash:
-                other = stops[number - 1] if number > 0 else 0
-                if stops[number] - other == length and same_name(letters, start, kept_letters, other, length):
-                    break
-            slot = (slot + 1) & mask
-        if slots[slot] == ABSENT and known < most:
-            place = stops[known - 1] if known > 0 else 0
-            if known >= room or place + length > len(kept_letters):
+        name_hash = hash_name(letters, start, ends[i], table.seed)
+        slot, entry = find_slot(letters, start, ends[i], name_hash, table)
+        if entry == ABSENT and known >= most:
+            continue
+        if entry == ABSENT:
+            place = table.stops[known - 1] if known > 0 else 0
+            end = place + ends[i] - start
+            if known >= room or end > len(table.letters):
                 return i, known
-            kept_letters[place : place + length] = letters[start : ends[i]]
-            slots[slot], hashes[known], stops[known] = known, name_hash, place + length
+            table.letters[place:end] = letters[start : ends[i]]
+            table.hashes[known], table.stops[known] = name_hash, end
+            entry = name_hash << 31 | known
+            table.slots[slot] = entry
             known += 1
-        numbers[i] = slots[slot]
+        numbers[i] = entry & MOST
     return len(ends), known
 
 
@@ -92,7 +138,7 @@ def fill_slots(known: int, table: Table) -> None:
         slot = table.hashes[number] & mask
         while table.slots[slot] != ABSENT:
             slot = (slot + 1) & mask
-        table.slots[slot] = number
+        table.slots[slot] = table.hashes[number] << 31 | number
 
 
 @kernel
@@ -130,6 +176,25 @@ def count_entries(
 
 
 @kernel
+def sort_entries(entries: NDArray[np.int64], scratch: NDArray[np.int64], most: int) -> None:
+    """Sort entries by their numbers, in place, eight bits at a time; entries stay below `most`."""
+    places = np.zeros(257, dtype=np.int64)
+    shift, count = 32, len(entries)
+    while 1 << shift < most:
+        places[:] = 0
+        for i in range(count):
+            places[(entries[i] >> shift & 0xFF) + 1] += 1
+        for digit in range(1, 256):
+            places[digit + 1] += places[digit]
+        for i in range(count):
+            digit = entries[i] >> shift & 0xFF
+            scratch[places[digit]] = entries[i]
+            places[digit] += 1
+        entries[:] = scratch[:count]
+        shift += 8
+
+
+@kernel
 def rows_from_entries(
     documents: NDArray[np.int64],
     renumbered: NDArray[np.int64],
@@ -141,6 +206,8 @@ def rows_from_entries(
 
     Writes the ends of the rows into `documents`, and sorts `entries` in place.
     """
+    scratch = np.empty(len(entries), dtype=np.int64)
+    most = len(renumbered) << 32
     filled = first = 0
     for document in range(len(documents)):
         begin = filled
@@ -149,7 +216,7 @@ def rows_from_entries(
             if number != ABSENT:
                 entries[filled] = number << 32 | entries[i] & 0xFFFFFFFF
                 filled += 1
-        entries[begin:filled].sort()
+        sort_entries(entries[begin:filled], scratch, most)
         for i in range(begin, filled):
             indices[i] = entries[i] >> 32
             counts[i] = np.float32(entries[i] & 0xFFFFFFFF)

@@ -87,6 +87,7 @@ class Move(NamedTuple):
     """One step of one lane: the row's promotion and demotion in the order that its label asks for, and its moment."""
 
     lane: int
+    promote: bool
     step: np.float32
     counterstep: np.float32
     time: int
@@ -97,16 +98,16 @@ def move_of(steps: Steps, row: int, lane: int, promote: bool, time: int) -> Move
     """Return the step that a mistake on the row takes, up or down."""
     k = row if len(steps.promotion) > 1 else 0
     if promote:
-        return Move(lane, steps.promotion[k], steps.demotion[k], time)
-    return Move(lane, steps.demotion[k], steps.promotion[k], time)
+        return Move(lane, promote, steps.promotion[k], steps.demotion[k], time)
+    return Move(lane, promote, steps.demotion[k], steps.promotion[k], time)
 
 
 @kernel
 def step_features(features: NDArray[np.int32], move: Move, rule: Rule, weights: Weights) -> None:
     """Promote or demote the active features for one category of a block; writes the block's weights.
 
-    The strengths of the features play no part in it: they enter the score alone. A feature that came late, or was
-    discarded and may come back, starts now and then takes its step.
+    The strengths of the features play no part in it: they enter the score alone. A feature that was discarded and may
+    come back, or that came late and is promoted, starts now and then takes its step; a demotion leaves late ones alone.
     """
     weight, positive, negative, absent, moment = weights
     lane, step, counterstep = move.lane, move.step, move.counterstep
@@ -114,7 +115,7 @@ def step_features(features: NDArray[np.int32], move: Move, rule: Rule, weights: 
     for feature in features:
         before = np.float64(weight[feature, lane])
         if len(absent) > 0 and absent[feature, lane] != PRESENT:
-            if absent[feature, lane] == DISCARDED and not rule.revive:
+            if not (rule.revive if absent[feature, lane] == DISCARDED else move.promote):
                 continue
             absent[feature, lane] = PRESENT
             weight[feature, lane] = rule.initial_positive

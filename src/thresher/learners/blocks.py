@@ -168,10 +168,10 @@ class Blocks:
                 target[block, :, lane] = source[:, category]
         return blocks
 
-    def category_weights(self, category: int, features: NDArray[np.integer]) -> NDArray[np.float32]:
-        """Return the weights of some features that a category's scores are made of."""
+    def category_weights(self, category: int, features: NDArray[np.integer], last: bool = False) -> NDArray[np.float32]:
+        """Return the weights of some features that a category's scores are made of; or the last ones."""
         block, lane = divmod(category, self.width)
-        if not self.start.average:
+        if last or not self.start.average:
             return np.asarray(self.weights.weight[block, features, lane])
         few = Weights._make(
             array[block : block + 1, features] if array.shape[1] else array[:1] for array in self.weights

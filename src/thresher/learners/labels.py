@@ -1,6 +1,6 @@
 """From label sets to the labels that a kernel may trust; learners call it."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -29,16 +29,15 @@ def as_labels(source: Any, n_rows: int) -> Labels:
     )
 
 
-def corrections(accept: Iterable[int] = (), reject: Iterable[int] = ()) -> Labels:
-    """Return the labels of one row that accept some categories, reject others and leave the rest alone.
+def judgements(signs: Mapping[int, int]) -> Labels:
+    """Return the labels of one row that judge some categories, +1 or -1, and leave the rest alone.
 
-    >>> corrections(accept=[3], reject=[0, 1]).signs
-    array([ 1, -1, -1], dtype=int8)
+    >>> judgements({3: 1, 0: -1}).signs
+    array([ 1, -1], dtype=int8)
     """
-    accepted, rejected = list(accept), list(reject)
-    categories = np.array(accepted + rejected, dtype=np.int32)
-    signs = np.array([1] * len(accepted) + [-1] * len(rejected), dtype=np.int8)
-    return Labels(np.array([0, len(categories)], dtype=np.int64), categories, signs, others=0)
+    categories, judged = list(signs), list(signs.values())
+    ends = np.array([0, len(categories)], dtype=np.int64)
+    return Labels(ends, np.array(categories, dtype=np.int32), np.array(judged, dtype=np.int8), others=0)
 
 
 def _complete_labels(source: Any) -> Labels:

@@ -23,10 +23,10 @@ from thresher.learners.training import (
     Report,
     Schedule,
     Training,
-    count_threads,
     learn_once,
     score,
 )
+from thresher.threads import count_threads
 
 
 @dataclass(kw_only=True, eq=False)
@@ -175,9 +175,11 @@ class MistakeDrivenLearner(Settings):
         blocks = self._fitted()
         return np.ascontiguousarray(blocks.by_category(blocks.scoring_weight()).T)
 
-    def category_weights(self, category: int, features: NDArray[np.integer]) -> NDArray[np.float32]:
-        """Return the weights that scores are made of, of some features for one category."""
-        return self._fitted().category_weights(category, features)
+    def category_weights(
+        self, category: int, features: NDArray[np.integer], *, last: bool = False
+    ) -> NDArray[np.float32]:
+        """Return the weights that scores are made of, of some features for one category; or the last ones."""
+        return self._fitted().category_weights(category, features, last)
 
     @property
     def is_fitted(self) -> bool:
@@ -225,14 +227,14 @@ class MistakeDrivenLearner(Settings):
         self.positives_[categories[0]] = self.positives_[categories].sum()
         return self
 
-    def resume(self, other: "MistakeDrivenLearner") -> Self:
+    def resume(self, other: "MistakeDrivenLearner", blocks: Blocks | None = None) -> Self:
         """Take over what another learner of the same kind has learned, to go on from there with other parameters."""
         if type(other) is not type(self):
             raise ParameterError(f"a {type(self).__name__} cannot resume a {type(other).__name__}")
         parameters = self.get_params()
         self.__dict__.update(other.__dict__)
         self.__dict__.update(parameters)
-        self._blocks = other._fitted().copy()
+        self._blocks = other._fitted().copy() if blocks is None else blocks
         return self
 
     def _fitted(self) -> Blocks:

@@ -44,7 +44,7 @@ class Settings:
         active brings it back at its starting weight, and then takes its step.
     late_start : "initial" or "zero"
         What features and categories weigh that appear in partial_fit. "initial": as all others did at the start.
-        "zero": nothing, until a mistake of the category meets the feature; then it starts and takes its step.
+        "zero": nothing, until a mistake of the category promotes the feature; then it starts and takes its step.
     average : bool
         Score with the mean of the weights over all examples of the category's run instead of the last ones.
     n_threads : int or None

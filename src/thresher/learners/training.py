@@ -1,6 +1,5 @@
 """Passes over the documents: blocks on threads, slices short enough for Ctrl-C and progress; learners call it."""
 
-import os
 from collections.abc import Callable
 from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from typing import NamedTuple
@@ -54,13 +53,6 @@ class History(NamedTuple):
 
     mistakes: NDArray[np.int64]
     n_passes: NDArray[np.int64]
-
-
-def count_threads(n_threads: int | None) -> int:
-    """Return how many threads to use: as many as asked for, or one for each core that this process may use."""
-    if n_threads is not None:
-        return n_threads
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def slices(order: NDArray[np.int64], lengths: NDArray[np.int64], width: int) -> list[NDArray[np.int64]]:

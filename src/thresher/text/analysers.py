@@ -27,7 +27,7 @@ Text = str | Mapping[str, str]
 Part = str | Callable[[str], Iterable[str]]
 
 _BASES = r"words|lemmas(?::[a-z]{2,3})?|nouns-and-verbs"
-_PART = re.compile(rf"(?:{_BASES}|ngrams:[2-5]|sparse:[23]:\d|sets:(?:sentence|document)|chars:\d-\d|title)")
+_PART = re.compile(rf"(?:{_BASES}|ngrams:[2-5]|sparse:[23]:[2-9]|sets:(?:sentence|document)|chars:[1-9]-[1-9]|title)")
 _ALLOWED = (
     "words, lemmas, lemmas:LANGUAGE, nouns-and-verbs, ngrams:2 to 5, sparse:2:WINDOW, sparse:3:WINDOW, sets:sentence, "
     "sets:document, chars:LOW-HIGH, title, joined with +, or functions from str to strings"
@@ -44,13 +44,14 @@ class Analyser:
     """
 
     def __init__(self, parts: Part | Sequence[Part] = "words") -> None:
-        given = [parts] if isinstance(parts, str) or callable(parts) else list(parts)
+        given: list[Any] = list(parts) if isinstance(parts, list | tuple) else [parts]
         flat: list[Part] = []
         for part in given:
             flat += part.split("+") if isinstance(part, str) else [part]
         for part in flat:
-            if not callable(part) and not _PART.fullmatch(part):
-                raise ParameterError(f"analyser={part!r} is unknown (allowed: {_ALLOWED})")
+            _check_part(part)
+        if not flat:
+            raise ParameterError(f"analyser={parts!r} has no parts (allowed: {_ALLOWED})")
         self.parts = [part for part in flat if isinstance(part, str)]
         self.functions = [part for part in flat if callable(part)]
         bases = [part for part in self.parts if re.fullmatch(_BASES, part)]
@@ -62,8 +63,12 @@ class Analyser:
     @property
     def name(self) -> str:
         """The parts joined with +; a function by its name in brackets."""
-        functions = [f"({function.__module__}.{function.__qualname__})" for function in self.functions]
-        return "+".join(self.parts + functions)
+        return "+".join(self.parts + [f"({_name_of(function)})" for function in self.functions])
+
+    @property
+    def remembers(self) -> bool:
+        """Whether the analyser keeps what it has seen, or runs code of the user's: not for several threads then."""
+        return self._map is not None or bool(self.functions)
 
     def __call__(self, texts: Sequence[Text], positions: bool = False) -> list[Tokens]:
         """Return the tokens of each part for all texts."""
@@ -86,10 +91,41 @@ class Analyser:
     def _field_tokens(self, texts: Sequence[Text], fields: list[Mapping[str, str]], positions: bool) -> list[Tokens]:
         """Return the tokens of titles and of fields with other names, marked with the field's name."""
         marked = sorted({name for parts in fields for name in parts} - set(_PLAIN_FIELDS))
-        columns = {name: [parts.get(name, "") for parts in fields] for name in marked}
         if "title" in self.parts:
-            columns["title"] = [_title(text) for text in texts]
-        return [derived.prefixed(self._words(column, positions), name) for name, column in sorted(columns.items())]
+            marked.append("title")
+        found = []
+        for name in sorted(marked):
+            column = [
+                _title(text) if name == "title" else parts.get(name, "")
+                for text, parts in zip(texts, fields, strict=True)
+            ]
+            tokens = self._words(column, positions)
+            if positions:
+                offset = np.array([_offset(parts, name) for parts in fields])[derived.document_of(tokens)]
+                tokens = tokens._replace(starts=tokens.starts + offset, ends=tokens.ends + offset)
+            found.append(derived.prefixed(tokens, name))
+        return found
+
+
+def _offset(fields: Mapping[str, str], name: str) -> int:
+    """Return at which byte of all fields together one of them starts."""
+    before = []
+    for other, text in fields.items():
+        if other == name or name not in fields:
+            break
+        before.append(text)
+    return sum(len(part) + 1 for part in encode(before))
+
+
+def _check_part(part: Any) -> None:
+    numbers = re.findall("[0-9]", part) if isinstance(part, str) else []
+    disordered = len(numbers) == 2 and numbers[0] > numbers[1]
+    if not callable(part) and (not isinstance(part, str) or not _PART.fullmatch(part) or disordered):
+        raise ParameterError(f"analyser={part!r} is unknown (allowed: {_ALLOWED})")
+
+
+def _name_of(function: Any) -> str:
+    return f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__name__)}"
 
 
 def _word_map(base: str | None) -> WordMap | None:
@@ -127,11 +163,17 @@ def _title(text: Text) -> str:
 
 def _from_function(function: Callable[[str], Iterable[str]], texts: Sequence[str]) -> Tokens:
     """Return what a function of the user's gives, as tokens without places."""
-    features = [list(function(text)) for text in texts]
-    if not all(isinstance(feature, str) for row in features for feature in row):
-        raise TextError(f"the analyser {function.__qualname__} must give strings")
+    features = [_strings(function, text) for text in texts]
     encoded = encode([feature for row in features for feature in row])
     stops = np.cumsum([len(name) for name in encoded], dtype=np.int64)
     documents = np.cumsum([len(row) for row in features], dtype=np.int64)
-    nowhere: Any = np.zeros(0, dtype=np.int64)
+    nowhere = np.zeros(0, dtype=np.int64)
     return Tokens(np.frombuffer(b"".join(encoded), dtype=np.uint8), stops, nowhere, nowhere, nowhere, documents)
+
+
+def _strings(function: Callable[[str], Iterable[str]], text: str) -> list[str]:
+    given: Any = function(text)
+    features = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    if isinstance(given, str) or not all(isinstance(feature, str) for feature in features):
+        raise TextError(f"the analyser {_name_of(function)} must give strings, and gave {type(given).__name__}")
+    return features

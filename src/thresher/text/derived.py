@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from thresher.kernels.ngrams import cut_names, join_names, joined_length, order_pairs
 from thresher.kernels.tokens import Tokens
+from thresher.text.tokens import encode
 
 # What stands between the members of a name. No token holds any of them, so names of different kinds never meet.
 SPACE, TILDE, AMPERSAND, COLON = map(ord, " ~&:")
@@ -74,13 +75,13 @@ def word_sets(tokens: Tokens, within: str) -> Tokens:
     gaps = np.stack((np.zeros(farthest, dtype=np.int64), np.arange(1, farthest + 1)), axis=1)
     members = (np.arange(len(tokens.stops))[:, None, None] + gaps).reshape(-1, 2)
     pairs = np.ascontiguousarray(_within(tokens, members, within == "sentence"))
-    order_pairs(tokens.letters, tokens.stops, pairs)
-    return joined(tokens, pairs, AMPERSAND)
+    different = order_pairs(tokens.letters, tokens.stops, pairs)
+    return joined(tokens, pairs[:different], AMPERSAND)
 
 
 def prefixed(tokens: Tokens, prefix: str) -> Tokens:
     """Return the tokens with a field's name before them: "title:oil"."""
-    letters = np.concatenate((tokens.letters, np.frombuffer(prefix.encode(), dtype=np.uint8)))
+    letters = np.concatenate((tokens.letters, np.frombuffer(encode([prefix])[0], dtype=np.uint8)))
     stops = np.append(tokens.stops, len(letters))
     own = np.arange(len(tokens.stops))
     members = np.stack((np.full_like(own, len(own)), own), axis=1)

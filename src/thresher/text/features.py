@@ -1,7 +1,7 @@
 """Texts to sparse rows of feature counts: analyser and vocabulary together; `Categorizer` holds one."""
 
-import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,14 @@ from thresher.kernels.tokens import Tokens
 from thresher.kernels.vocabulary import rows_from_entries
 from thresher.text.analysers import Analyser, Part, Text
 from thresher.text.derived import document_of, gathered
-from thresher.text.tokens import names
+from thresher.text.tokens import names, places_in
 from thresher.text.vocabulary import Vocabulary, entries
+from thresher.threads import ahead, count_threads
 
-BATCH_TEXTS, BATCH_LETTERS = 1024, 2**22
+BATCH_TEXTS, BATCH_LETTERS = 512, 2**22
 MOST_FEATURES = 2**20
+
+Entries = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class TextFeatures:
@@ -31,6 +34,8 @@ class TextFeatures:
         `fit` keeps the features that occur at least so often in all its texts together.
     max_features : int
         `fit` keeps at most so many, the most frequent; later, features beyond the cap are not taken up.
+    n_threads : int or None
+        Threads that analyse texts; None: one a core. Never changes the result.
 
     Notes
     -----
@@ -47,13 +52,18 @@ class TextFeatures:
     """
 
     def __init__(
-        self, analyser: Part | list[Part] = "words", min_count: int = 3, max_features: int = MOST_FEATURES
+        self,
+        analyser: Part | list[Part] = "words",
+        min_count: int = 3,
+        max_features: int = MOST_FEATURES,
+        n_threads: int | None = None,
     ) -> None:
         for name, value in (("min_count", min_count), ("max_features", max_features)):
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= 2**31 - 1:
                 raise ParameterError(f"{name}={value!r} is out of range (allowed: a whole number from 1)")
         self.analyser = Analyser(analyser)
         self.min_count, self.max_features = int(min_count), int(max_features)
+        self.n_threads = count_threads(n_threads)
         self.vocabulary = Vocabulary(self.max_features)
         self.n_documents = 0
         self.document_counts = np.zeros(0, dtype=np.int64)
@@ -70,7 +80,7 @@ class TextFeatures:
     def fit(self, texts: Iterable[Text]) -> Rows:
         """Learn the features of the texts, and return the texts as rows of them."""
         seen = Vocabulary()
-        counted = [self._entries(batch, seen, grow=True) for batch in batches(texts)]
+        counted = list(self._entries(texts, seen, grow=True))
         if not counted:
             raise TextError("there are no texts to learn from")
         found, ends = _concatenated(counted)
@@ -95,20 +105,36 @@ class TextFeatures:
 
     def rows(self, texts: Iterable[Text], grow: bool = False) -> Rows:
         """Return the texts as rows of the known features; if `grow`, new ones become known."""
-        counted = [self._entries(batch, self.vocabulary, grow) for batch in batches(texts)]
+        before = self.vocabulary.count
+        try:
+            counted = list(self._entries(texts, self.vocabulary, grow))
+        except BaseException:
+            self.forget(before)
+            raise
         count = self.vocabulary.count
         found, ends = _concatenated(counted or [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))])
         if grow:
             self.document_counts = np.pad(self.document_counts, (0, count - len(self.document_counts)))
         return _rows(found, ends, np.arange(count), count)
 
-    def _entries(
-        self, texts: list[Text], vocabulary: Vocabulary, grow: bool
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        parts = self.analyser(texts)
-        numbers = [vocabulary.numbers(tokens, grow) for tokens in parts]
-        merged, documents = _merged(parts, numbers)
-        return entries(merged, documents, vocabulary.count)
+    def forget(self, count: int) -> None:
+        """Know only the first `count` features again."""
+        if count < self.vocabulary.count:
+            self.vocabulary = self.vocabulary.selected(np.arange(count))
+            self.document_counts = self.document_counts[:count]
+
+    def _entries(self, texts: Iterable[Text], vocabulary: Vocabulary, grow: bool) -> Iterator[Entries]:
+        """Yield the counts of batches of texts; while one batch is counted, threads analyse and look up the next."""
+
+        def analyse(batch: list[Text]) -> list[tuple[Tokens, NDArray[np.int32]]]:
+            return [(tokens, vocabulary.numbers(tokens, grow=False)) for tokens in self.analyser(batch)]
+
+        alone = self.n_threads == 1 or self.analyser.remembers
+        for parts in map(analyse, batches(texts)) if alone else ahead(analyse, batches(texts), self.n_threads):
+            if grow:
+                _number_new(parts, vocabulary)
+            merged, documents = _merged(*zip(*parts, strict=True))
+            yield entries(merged, documents, vocabulary.count)
 
     def occurrences(self, text: Text) -> dict[str, list[tuple[int, int]]]:
         """Return where each feature of a text stands, as (start, end) indices into it.
@@ -117,17 +143,37 @@ class TextFeatures:
         stands where its word does within that field; what a function of the user's gives stands nowhere.
         """
         plain = text if isinstance(text, str) else "\n".join(text.values())
-        place = places_in(plain)
+        begins, ends = places_in(plain)
         found: dict[str, list[tuple[int, int]]] = {}
-        for tokens in self.analyser([plain], positions=True):
-            flat = names(tokens.letters, tokens.stops)
-            for i, name in enumerate(flat):
-                where = [(int(place[tokens.starts[i]]), int(place[tokens.ends[i]]))] if len(tokens.starts) else []
-                found.setdefault(name, []).extend(where)
+        for tokens in self.analyser([text], positions=True):
+            for i, name in enumerate(names(tokens.letters, tokens.stops)):
+                where = found.setdefault(name, [])
+                if len(tokens.starts):
+                    where.append((int(begins[tokens.starts[i]]), int(ends[tokens.ends[i] - 1])))
         return found
 
 
-def _merged(parts: list[Tokens], numbers: list[NDArray[np.int32]]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _number_new(parts: list[tuple[Tokens, NDArray[np.int32]]], vocabulary: Vocabulary) -> None:
+    """Let the tokens without a number become known, document by document, whatever part they are of."""
+    if len(parts) == 1:
+        vocabulary.numbers(parts[0][0], found=parts[0][1])
+        return
+    new = [np.flatnonzero(numbers < 0) for _, numbers in parts]
+    order = np.argsort(np.concatenate([document_of(t)[i] for (t, _), i in zip(parts, new, strict=True)]), kind="stable")
+    named = [gathered(tokens.letters, tokens.stops, i) for (tokens, _), i in zip(parts, new, strict=True)]
+    offsets = np.cumsum([0] + [len(letters) for letters, _ in named])
+    stops = np.concatenate([ends + offset for (_, ends), offset in zip(named, offsets[:-1], strict=True)])
+    letters, ends = gathered(np.concatenate([letters for letters, _ in named]), stops, order)
+    nowhere = np.zeros(0, dtype=np.int64)
+    found = np.empty(len(order), dtype=np.int32)
+    found[order] = vocabulary.numbers(Tokens(letters, ends, nowhere, nowhere, nowhere, nowhere))
+    for (_, numbers), i, own in zip(parts, new, np.split(found, np.cumsum([len(i) for i in new])[:-1]), strict=True):
+        numbers[i] = own
+
+
+def _merged(
+    parts: Sequence[Tokens], numbers: Sequence[NDArray[np.int32]]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the numbers of all parts document by document, and where each document's end."""
     if len(parts) == 1:
         return numbers[0], parts[0].documents
@@ -136,8 +182,8 @@ def _merged(parts: list[Tokens], numbers: list[NDArray[np.int32]]) -> tuple[NDAr
 
 
 def _concatenated(
-    counted: list[tuple[NDArray[np.int64], NDArray[np.int64]]],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    counted: list[Entries],
+) -> Entries:
     """Return the entries of all batches in one, and where each document's end."""
     sizes = np.cumsum([0] + [len(found) for found, _ in counted])
     ends = [ends + size for (_, ends), size in zip(counted, sizes[:-1], strict=True)]
@@ -153,30 +199,19 @@ def _rows(found: NDArray[np.int64], ends: NDArray[np.int64], renumbered: NDArray
 
 
 def batches(texts: Iterable[Text]) -> Iterator[list[Text]]:
-    """Yield the texts in lists of bounded length and size."""
-    if isinstance(texts, str | bytes):
+    """Yield the texts in lists of bounded length and, unless a single text is longer, of bounded size."""
+    if isinstance(texts, str | bytes | Mapping):
         raise TextError("texts must be a collection of texts, and this is a single one (put it into a list)")
-    batch: list[Any] = []
-    letters = 0
-    for text in texts:
-        batch.append(text)
-        letters += len(text) if isinstance(text, str) else 2**12
-        if len(batch) >= BATCH_TEXTS or letters >= BATCH_LETTERS:
-            yield batch
-            batch, letters = [], 0
-    if batch:
+    if not isinstance(texts, Iterable):
+        raise TextError(f"texts must be a collection of texts, not {type(texts).__name__}")
+    remaining = iter(texts)
+    while batch := list(islice(remaining, BATCH_TEXTS)):
+        yield from _bounded(batch)
+
+
+def _bounded(batch: list[Any]) -> Iterator[list[Any]]:
+    if len(batch) == 1 or sum(map(len, (text for text in batch if isinstance(text, str)))) <= BATCH_LETTERS:
         yield batch
-
-
-def places_in(text: str) -> NDArray[np.int64]:
-    """Return, for each byte of the text in UTF-8 and normal form C, the index of its character in the text as given."""
-    from thresher.text.characters import NORMALIZE, characters, composed
-
-    if text.isascii():
-        return np.arange(len(text) + 1)
-    codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
-    # Normal form C never reaches over a character that it leaves alone, so the text is cut before each of those.
-    cuts = np.flatnonzero(np.append(characters().classes[codes] & NORMALIZE == 0, True))
-    cuts = np.unique(np.append(0, cuts))
-    sizes = [len(composed(text[a:b]).encode()) for a, b in itertools.pairwise(cuts)]
-    return np.append(np.repeat(cuts[:-1], sizes), len(text))
+    else:
+        yield from _bounded(batch[: len(batch) // 2])
+        yield from _bounded(batch[len(batch) // 2 :])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.errors import ThresherError
+from thresher.errors import ParameterError, ThresherError
 from thresher.kernels.tokens import Tokens
 from thresher.text.derived import replaced
 from thresher.text.vocabulary import Vocabulary
@@ -40,8 +40,14 @@ def lemmatizer(language: str) -> Callable[[str], str]:
         if language == "en":
             return lambda word: _english(word)[0]
         from simplemma import lemmatize
+
+        lemmatize("word", lang=language)
     except ImportError:
         raise ThresherError(_NEEDED) from None
+    except ValueError:
+        raise ParameterError(
+            f"analyser='lemmas:{language}': the language is not known to simplemma (allowed: de, fr, ...)"
+        ) from None
     return lambda word: str(lemmatize(word, lang=language)).lower()
 
 

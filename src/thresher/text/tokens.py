@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from thresher.errors import TextError
 from thresher.kernels.tokens import Tokens, must_be_composed, tokenize_text
-from thresher.text.characters import characters, composed
+from thresher.text.characters import COMBINING, NORMALIZE, SECOND, UNASSIGNED, characters, composed
 
 
 def tokenize(texts: Sequence[str], positions: bool = False) -> Tokens:
@@ -65,3 +65,25 @@ def names(letters: NDArray[np.uint8], stops: NDArray[np.int64]) -> list[str]:
     """Return names that stand end to end as strings."""
     data, bounds = letters.tobytes(), [0, *stops.tolist()]
     return [data[start:stop].decode() for start, stop in itertools.pairwise(bounds)]
+
+
+def places_in(text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return, for each byte that `encode` makes of a text, where its character begins in the text and where it ends.
+
+    Characters that were composed into others share a place: all of them together.
+    """
+    codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
+    flags = characters().classes[codes]
+    starts = np.flatnonzero(flags & (COMBINING | SECOND) == 0)
+    starts = np.unique(np.append(0, starts)) if len(codes) else starts
+    lengths = np.diff(np.append(starts, len(codes)))
+    sizes = 1 + (codes > 0x7F) + (codes > 0x7FF) + (codes > 0xFFFF)
+    unit = np.repeat(np.arange(len(starts)), lengths)
+    begins, ends = np.arange(len(codes)), np.arange(1, len(codes) + 1)
+    for i in np.unique(unit[flags & (NORMALIZE | UNASSIGNED) != 0]):
+        first, last = int(starts[i]), int(starts[i] + lengths[i])
+        if composed(text[first:last]) != text[first:last]:
+            sizes[first:last] = 0
+            sizes[first] = len(composed(text[first:last]).encode())
+            ends[first] = last
+    return np.repeat(begins, sizes), np.repeat(ends, sizes)

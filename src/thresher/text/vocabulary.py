@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.tokens import Tokens
-from thresher.kernels.vocabulary import ABSENT, Table, count_entries, fill_slots, hash_names, number_names
+from thresher.kernels.vocabulary import ABSENT, Table, add_names, count_entries, fill_slots, find_names, hash_names
 from thresher.text.derived import gathered
 from thresher.text.tokens import names
 
@@ -58,14 +58,28 @@ class Vocabulary:
         """The names by their numbers."""
         return names(self.letters, self.stops)
 
-    def numbers(self, tokens: Tokens, grow: bool = True) -> NDArray[np.int32]:
-        """Return the number of each token, -1 for one that is not known; if `grow`, new ones become known."""
-        numbers = np.empty(len(tokens.stops), dtype=np.int32)
-        most, done = self.most if grow else 0, 0
+    def numbers(self, tokens: Tokens, grow: bool = True, found: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
+        """Return the number of each token, -1 for one that is not known; if `grow`, new ones become known.
+
+        `found` may hold the numbers of some already, and is written to. Other threads may look (grow=False) while one
+        grows: at the worst they miss a name that is being added, and never see a wrong one.
+        """
+        if found is None:
+            found = np.empty(len(tokens.stops), dtype=np.int32)
+            find_names(tokens.letters, tokens.stops, self._table, found)
+        if grow:
+            self._add(tokens, found)
+        return found
+
+    def _add(self, tokens: Tokens, numbers: NDArray[np.int32]) -> None:
+        """Give numbers to the tokens that have none, up to the cap; writes `numbers`."""
+        done = 0
         while True:
-            done, self.count = number_names(tokens.letters, tokens.stops, done, self.count, most, self._table, numbers)
+            done, self.count = add_names(
+                tokens.letters, tokens.stops, done, self.count, self.most, self._table, numbers
+            )
             if done == len(numbers):
-                return numbers
+                return
             self._make_room(tokens, done)
 
     def _make_room(self, tokens: Tokens, done: int) -> None:
@@ -86,7 +100,7 @@ class Vocabulary:
 def _new_table(n_names: int, n_letters: int) -> Table:
     slots = 1 << max(2 * n_names, 8).bit_length()
     return Table(
-        np.full(slots, ABSENT, dtype=np.int32),
+        np.full(slots, ABSENT, dtype=np.int64),
         np.zeros(max(n_names, 1), dtype=np.int64),
         np.zeros(max(n_names, 1), dtype=np.int64),
         np.zeros(max(n_letters, 1), dtype=np.uint8),

@@ -1,0 +1,81 @@
+"""Text to counts, training and prediction from raw text, beside scikit-learn and fastText, interleaved in one run.
+
+    THRESHER_DATA=FOLDER .venv/bin/python benchmarks/text.py [rounds]
+
+Reuters-21578, ModApte: 9,603 documents to train, 3,299 to predict, and the 90 categories that have both.
+"""
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import fasttext
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+
+from interleaved import interleaved, table
+from reuters import documents
+from thresher import Categorizer
+from thresher.text.features import TextFeatures
+from thresher.text.tokens import tokenize
+
+
+def main(rounds: int = 5) -> None:
+    """Print the three tables."""
+    texts, topics = documents("TRAIN")
+    unseen, unseen_topics = documents("TEST")
+    both = {name for row in topics for name in row} & {name for row in unseen_topics for name in row}
+    labels = [[name for name in row if name in both] for row in topics]
+    megabytes = sum(map(len, texts)) / 1e6
+    print(f"tokenising and counting {len(texts)} texts, {megabytes:.1f} MB")
+    peer = "scikit-learn CountVectorizer"
+    seconds = interleaved(
+        {
+            peer: lambda: CountVectorizer().fit_transform(texts),
+            "scikit-learn TfidfVectorizer": lambda: TfidfVectorizer().fit_transform(texts),
+            "thresher, tokens alone, one thread": lambda: tokenize(texts),
+            "thresher, counts, one thread": lambda: TextFeatures(n_threads=1).fit(texts),
+            "thresher, counts": lambda: TextFeatures().fit(texts),
+        },
+        rounds,
+    )
+    table(seconds, peer, megabytes, "MB")
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        fast = train_fasttext(write_fasttext(Path(folder) / "train.txt", texts, labels))
+        print(f"\ntraining {len(both)} categories from raw text; fastText once, {time.perf_counter() - start:.1f} s")
+    peer = "thresher, preset paper"
+    training = {
+        peer: lambda: Categorizer(preset="paper").fit(texts, labels),
+        "thresher, preset default": lambda: Categorizer().fit(texts, labels),
+    }
+    table(interleaved(training, rounds), peer, len(texts), "texts")
+    print(f"\npredicting {len(unseen)} texts, one thread each")
+    ours = {preset: Categorizer(preset=preset, n_threads=1).fit(texts, labels) for preset in ("paper", "default")}
+    lines = [text.replace("\n", " ") for text in unseen]
+    seconds = interleaved(
+        {
+            "fastText predict, a list": lambda: fast.predict(lines, k=-1, threshold=0.5),
+            "thresher, preset paper": lambda: ours["paper"].predict(unseen),
+            "thresher, preset default": lambda: ours["default"].predict(unseen),
+        },
+        rounds,
+    )
+    table(seconds, "fastText predict, a list", len(unseen), "texts")
+
+
+def write_fasttext(path: Path, texts: list[str], labels: list[list[str]]) -> Path:
+    """Write the texts as fastText reads them."""
+    rows = zip(texts, labels, strict=True)
+    lines = (" ".join(f"__label__{name}" for name in row) + " " + text.replace("\n", " ") for text, row in rows if row)
+    path.write_text("\n".join(lines))
+    return path
+
+
+def train_fasttext(path: Path) -> fasttext.FastText:
+    """Train fastText for several labels a text; on one thread, since with two it often ends at NaN."""
+    return fasttext.train_supervised(str(path), loss="ova", epoch=25, lr=0.25, thread=1, verbose=0)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

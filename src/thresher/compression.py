@@ -1,0 +1,140 @@
+"""A smaller model: the weights that matter least are dropped until its file fits. `Categorizer.compress` calls it."""
+
+import re
+from copy import copy
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.contents import pack
+from thresher.errors import ParameterError
+from thresher.kernels.weights import DISCARDED, LATE, Weights
+from thresher.learners.blocks import Blocks, Matrices
+from thresher.model_header import canonical_json
+from thresher.reservoir import Reservoir
+
+if TYPE_CHECKING:
+    from thresher.categorizer import Categorizer
+
+_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+_PER_ARRAY = 150  # bytes of the header that an array takes
+
+
+class Compression(NamedTuple):
+    """What compressing cost: sizes in bytes, features and weights before and after, and which decisions stay the same.
+
+    `agreement` is measured on the documents that the model keeps: the share of pairs of document and category that are
+    still decided as before, among those accepted before or after; None where it keeps none.
+    """
+
+    size_before: int
+    size: int
+    features_before: int
+    features: int
+    weights_before: int
+    weights: int
+    agreement: float | None
+
+
+def parse_size(size: str | int) -> int:
+    """Return a size in bytes.
+
+    >>> parse_size("2MB"), parse_size("500 kB"), parse_size(1000)
+    (2000000, 500000, 1000)
+    """
+    text = f"{size}B" if isinstance(size, int) and not isinstance(size, bool) else str(size).upper()
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?B)\s*", text)
+    if not found or float(found[1]) == 0:
+        raise ParameterError(f'size={size!r} is out of range (allowed: a number of bytes, or as "2MB", "500kB")')
+    return int(float(found[1]) * _UNITS[found[2]])
+
+
+def compress(model: "Categorizer", size: str | int) -> Compression:
+    """Drop weights, the least important first, until the model's file takes at most `size`; changes the model.
+
+    A dropped weight counts as discarded. Documents kept for new categories stay if they take less than a tenth of it.
+    """
+    limit, size_before = parse_size(size), file_size(model)
+    importance = _importance(model)
+    decided, features_before, total = (
+        _decided(model),
+        model.features.vocabulary.count,
+        int(np.count_nonzero(importance)),
+    )
+    low, high = 0, total
+    while low < high and size_before > limit:
+        middle = (low + high + 1) // 2
+        fits = file_size(_trimmed(model, importance, middle, limit)) <= limit
+        low, high = (middle, high) if fits else (low, middle - 1)
+    chosen = _trimmed(model, importance, low, limit) if size_before > limit else model
+    if file_size(chosen) > limit:
+        raise ParameterError(f"size={size!r} is too small (allowed: from {file_size(chosen)} bytes for this model)")
+    after = _decided(chosen, model)
+    either = int(np.count_nonzero(decided | after))
+    agreement = int(np.count_nonzero(decided & after)) / either if either else None
+    model.__dict__.update(chosen.__dict__)
+    kept = total if chosen is model and size_before <= limit else low
+    now = model.features.vocabulary.count
+    return Compression(size_before, file_size(model), features_before, now, total, kept, agreement)
+
+
+def file_size(model: "Categorizer") -> int:
+    """Return about how many bytes the model's file takes."""
+    settings, arrays = pack(model)
+    return sum(array.nbytes + _PER_ARRAY for array in arrays.values()) + len(canonical_json(settings)) + 500
+
+
+def _importance(model: "Categorizer") -> NDArray[np.float64]:
+    """Return how much each weight adds to scores: its size times the root of the documents that have its feature."""
+    blocks = model.learner._fitted()
+    documents = np.maximum(model.features.document_counts, 1).astype(np.float64)
+    weight = blocks.by_category(blocks.scoring_weight()).astype(np.float64)
+    return np.asarray(np.abs(weight) * np.sqrt(documents)[:, None])
+
+
+def _trimmed(model: "Categorizer", importance: NDArray[np.float64], count: int, limit: int) -> "Categorizer":
+    """Return a model with only the `count` most important weights, and only the features that have one."""
+    kept = np.zeros(importance.shape, dtype=np.bool_)
+    kept.reshape(-1)[np.argsort(-importance.reshape(-1), kind="stable")[:count]] = True
+    features = np.flatnonzero(kept.any(axis=1))
+    blocks = model.learner._fitted()
+    matrices = blocks.matrices(list(range(blocks.n_categories)))
+    weights = Weights._make(array[features] if len(array) else array for array in matrices.weights)
+    dropped = ~kept[features]
+    absent = weights.absent if len(weights.absent) else np.zeros(dropped.shape, dtype=np.uint8)
+    absent[dropped & (absent != LATE)] = DISCARDED
+    weights.weight[dropped] = 0
+    if len(weights.moment):
+        weights.moment[dropped] = 0
+    return _with(model, Matrices(weights._replace(absent=absent), matrices.examples), features, limit)
+
+
+def _with(model: "Categorizer", matrices: Matrices, features: NDArray[np.int64], limit: int) -> "Categorizer":
+    """Return a copy of the model with other weights and only some features."""
+    smaller = copy(model)
+    smaller.settings = model.settings | {"discard": True}
+    smaller.features = model._new_features()
+    smaller.features.vocabulary = model.features.vocabulary.selected(features)
+    smaller.features.n_documents = model.features.n_documents
+    smaller.features.document_counts = model.features.document_counts[features]
+    smaller.idf = model.idf[features[features < len(model.idf)]]
+    reservoir = model.reservoir.with_features(features)
+    small = 8 * sum(len(document.indices) for document in reservoir.documents) < limit / 10
+    smaller.reservoir = reservoir if small else Reservoir([], reservoir.seen)
+    start = model.learner._fitted().start._replace(discard=True)
+    smaller.learner = type(model.learner)(**model.learner.get_params() | {"discard": True})
+    smaller.learner.resume(model.learner, Blocks.from_matrices(start, matrices))
+    return smaller
+
+
+def _decided(model: "Categorizer", original: "Categorizer | None" = None) -> NDArray[np.bool_]:
+    """Return what the model decides on the documents that it, or the one that it was made from, keeps."""
+    reservoir = model.reservoir
+    if original is not None and original is not model:
+        numbers = np.flatnonzero(np.isin(original.features.names, model.features.names))
+        reservoir = original.reservoir.with_features(numbers)
+    if not reservoir.documents:
+        return np.zeros((0, 0), dtype=np.bool_)
+    rows = reservoir.rows(model.features.vocabulary.count)
+    return model.decisions.accepted(model.learner.score(model._strong(rows)))

@@ -1,0 +1,147 @@
+"""scikit-learn estimators that take text: a vectorizer over `text`, and a classifier over `Categorizer`.
+
+`thresher.sklearn` exports them beside the classifiers of sparse rows.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from thresher.categorizer import Categorizer
+from thresher.kernels.rows import Rows
+from thresher.text.features import MOST_FEATURES, TextFeatures
+
+
+class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Texts to a csr matrix of feature counts, by the project's tokeniser and analysers.
+
+    Parameters
+    ----------
+    analyser : str, function or list of them
+        See `thresher.text.analysers`.
+    min_count : int
+        Keep the features that occur at least so often in the texts of `fit`.
+    max_features : int
+        Keep at most so many, the most frequent.
+
+    Examples
+    --------
+    >>> vectorizer = TextVectorizer(min_count=1)
+    >>> vectorizer.fit_transform(["oil and gas", "oil, oil!"]).toarray()
+    array([[1., 1., 1.],
+           [2., 0., 0.]], dtype=float32)
+    >>> vectorizer.get_feature_names_out()
+    array(['oil', 'and', 'gas'], dtype=object)
+    """
+
+    def __init__(self, analyser: Any = "words", min_count: int = 1, max_features: int = MOST_FEATURES) -> None:
+        self.analyser = analyser
+        self.min_count = min_count
+        self.max_features = max_features
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the features of the texts."""
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Learn the features of the texts, and return their counts."""
+        features = TextFeatures(self.analyser, self.min_count, self.max_features)
+        matrix = _matrix(features.fit(X))
+        self.features_ = features
+        return matrix
+
+    def transform(self, X: Any) -> Any:
+        """Return the counts of the features learned."""
+        check_is_fitted(self, "features_")
+        return _matrix(self.features_.rows(X))
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return the features' names, a column each."""
+        check_is_fitted(self, "features_")
+        return np.array(self.features_.names, dtype=object)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = True
+        return tags
+
+
+def _matrix(rows: Rows) -> Any:
+    shape = (len(rows.indptr) - 1, rows.n_features)
+    return sparse.csr_matrix((rows.data, rows.indices, rows.indptr), shape=shape)
+
+
+class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A `Categorizer` as a scikit-learn classifier: texts in, classes or a label indicator out.
+
+    Parameters
+    ----------
+    preset : str
+        See `thresher.Categorizer`.
+    settings : dict or None
+        Any of its settings by name.
+
+    Examples
+    --------
+    >>> model = TextClassifier(settings={"min_count": 1})
+    >>> model.fit(["crude oil", "oil, gas", "wheat", "corn and wheat"] * 3, ["energy", "energy", "grain", "grain"] * 3)
+    TextClassifier(settings={'min_count': 1})
+    >>> model.predict(["oil", "a field of wheat"])
+    array(['energy', 'grain'], dtype='<U6')
+    """
+
+    def __init__(self, preset: str = "default", settings: dict[str, Any] | None = None) -> None:
+        self.preset = preset
+        self.settings = settings
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from the start; y holds a class for each text, or is a label indicator."""
+        target = np.asarray(y)
+        self._multilabel = target.ndim == 2
+        classes = np.arange(target.shape[1]) if self._multilabel else np.unique(target)
+        if not self._multilabel and len(classes) < 2:
+            raise ValueError("y has one class, and telling texts apart needs at least two classes")
+        names = [str(label) for label in classes]
+        if self._multilabel:
+            labels: list[Any] = [[names[c] for c in np.flatnonzero(row)] for row in target]
+        else:
+            labels = [names[c] for c in np.searchsorted(classes, target)]
+        model = Categorizer(preset=self.preset, **(self.settings or {}))
+        self.categorizer_ = model.fit(X, labels)
+        self.classes_, self._columns = classes, [names.index(name) for name in model.categories]
+        return self
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the reported scores less 1, (texts, classes): accepted above 0."""
+        check_is_fitted(self, "categorizer_")
+        found = self.categorizer_.decision_function(X) - 1
+        scores = np.full((len(found), len(self.classes_)), -np.inf)
+        scores[:, self._columns] = found
+        return scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return each text's class, the one with the highest score; or an indicator of its categories."""
+        check_is_fitted(self, "categorizer_")
+        if not self._multilabel:
+            return np.asarray(self.classes_[self.decision_function(X).argmax(axis=1)])
+        predicted = self.categorizer_.predict(X)
+        indicator = np.zeros((len(predicted), len(self.classes_)), dtype=np.int64)
+        for row, names in zip(indicator, predicted, strict=True):
+            row[[int(name) for name in names]] = 1
+        return indicator
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = True
+        tags.classifier_tags.multi_label = True
+        return tags

@@ -1,0 +1,91 @@
+"""Decisions from the training documents alone, by cross-validation, and the progress of long calls; `fit` calls it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.decisions import Decisions, calibrate, choose_policy, folds, tune_thresholds
+from thresher.kernels.rows import Rows
+from thresher.learners.rows import select_rows
+from thresher.settings import new_learner
+from thresher.text.analysers import Text
+
+MOST_TUNED = 10**8  # documents x categories that thresholds are tuned on
+
+
+class Step(NamedTuple):
+    """How far a long call is: what it is doing, how much of it is done, and the mistakes made so far."""
+
+    stage: str
+    done: int
+    total: int
+    mistakes: int = 0
+
+
+Report = Callable[[Step], None]
+
+
+def tuned_decisions(
+    settings: Mapping[str, Any], rows: Rows, labels: list[list[int]], n_categories: int, progress: Report | None = None
+) -> Decisions:
+    """Return thresholds, probabilities and policy as the settings want them.
+
+    With fixed thresholds, or too few documents to hold some out, all thresholds are theta.
+    """
+    policy, goal = settings["policy"], settings["thresholds"]
+    if policy == "auto":
+        policy = choose_policy([len(row) for row in labels])
+    if goal == "fixed" or len(labels) < 2 * settings["folds"]:
+        return Decisions(np.full(n_categories, float(settings["theta"])), np.ones(n_categories), policy)
+    most = min(len(labels), max(MOST_TUNED // n_categories, 100))
+    chosen = np.unique(np.linspace(0, len(labels) - 1, most).astype(np.int64))
+    rows, labels = select_rows(rows, chosen), [labels[i] for i in chosen]
+    truth = np.zeros((len(labels), n_categories), dtype=np.bool_)
+    for i, row in enumerate(labels):
+        truth[i, row] = True
+    scores = held_out_scores(settings, rows, labels, truth, progress)
+    thresholds = tune_thresholds(scores, truth, goal, float(settings["theta"]))
+    return Decisions(thresholds, calibrate(scores, truth, thresholds), policy)
+
+
+def held_out_scores(
+    settings: Mapping[str, Any],
+    rows: Rows,
+    labels: list[list[int]],
+    truth: NDArray[np.bool_],
+    progress: Report | None = None,
+) -> NDArray[np.float32]:
+    """Return each document's raw scores by a learner that has not seen it."""
+    scores = np.empty(truth.shape, dtype=np.float32)
+    count, n_categories = settings["folds"], truth.shape[1]
+    parts = folds(truth, count)
+    for fold in range(count):
+        inside, outside = np.flatnonzero(parts != fold), np.flatnonzero(parts == fold)
+        learner = new_learner(settings)
+        report = reporter(f"validate {fold + 1}/{count}", progress)
+        own_labels = [labels[i] for i in inside]
+        learner.fit(select_rows(rows, inside), own_labels, n_categories=n_categories, progress=report)
+        scores[outside] = learner.score(select_rows(rows, outside))
+    return scores
+
+
+def reporter(stage: str, progress: Report | None) -> Any:
+    """Return what a learner may report to, under the name of a stage."""
+    return None if progress is None else lambda state: progress(Step(stage, *state))
+
+
+def watched(texts: Iterable[Text], progress: Report | None) -> Iterable[Text]:
+    """Pass texts on, and report how many there were."""
+    if progress is None or isinstance(texts, str | bytes):
+        return texts
+    return _counted(texts, progress)
+
+
+def _counted(texts: Iterable[Text], progress: Report) -> Iterator[Text]:
+    total = len(texts) if isinstance(texts, Sequence) else 0
+    for done, text in enumerate(texts, 1):
+        yield text
+        if done % 1000 == 0 or done == total:
+            progress(Step("read", done, total))

@@ -1,0 +1,694 @@
+"""The one object that users meet: what each method takes, gives and changes."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from corpora import Corpus, made_up, reuters
+from problems import assert_same_bits
+from thresher import BalancedWinnow, Categorizer
+from thresher.errors import NotFittedError, ParameterError, TextError, ThresherError
+from thresher.kernels.elementary import logarithm
+from thresher.text.features import TextFeatures
+
+TRAIN, TEST = made_up(), made_up(200, seed=1)
+SINGLE = made_up(single=True)
+CHESS = "the new chess opening was a gambit and the grandmaster said the queen fell to the knight in a report"
+LEARNERS = ("balanced-winnow", "positive-winnow", "perceptron")
+PRESETS = ("paper", "default")
+
+
+def fitted(**settings: Any) -> Categorizer:
+    return Categorizer(**settings).fit(*TRAIN)
+
+
+def raw(model: Categorizer, categories: list[str] | None = None, texts: list[str] = TEST.texts) -> NDArray[np.float64]:
+    """Return the raw scores of some categories, by default of all."""
+    columns = [model.categories.index(name) for name in categories or model.categories]
+    return model.decision_function(texts, raw=True)[:, columns]
+
+
+def f1(predicted: list[list[str]], corpus: Corpus) -> float:
+    right = sum(len({*found} & {*true}) for found, true in zip(predicted, corpus.categories, strict=True))
+    return 2 * right / (sum(map(len, predicted)) + sum(map(len, corpus.categories)))
+
+
+# What the methods give.
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_what_is_learned_holds_for_texts_not_seen(preset: str, learner: str) -> None:
+    assert f1(fitted(preset=preset, learner=learner).predict(TEST.texts), TEST) > 0.95
+
+
+def test_learning_gives_the_model_itself() -> None:
+    model = Categorizer()
+    assert model.fit(*TRAIN) is model
+    assert model.partial_fit(*TEST) is model
+    assert model.rename_category("grain", "cereals") is model
+    assert model.merge_categories(["energy", "metals"], "commodities") is model
+    assert model.retire_category("ships") is model
+
+
+def test_predict_lists_the_accepted_names_best_first() -> None:
+    model = fitted()
+    scores = model.decision_function(TEST.texts)
+    for names, row in zip(model.predict(TEST.texts), scores, strict=True):
+        order = sorted(range(len(row)), key=lambda c: -row[c])
+        assert names == [model.categories[c] for c in order if row[c] > 1]
+
+
+def test_scores_and_probabilities_have_a_row_a_text_and_a_column_a_category() -> None:
+    model = fitted()
+    for array in (
+        model.decision_function(TEST.texts),
+        model.decision_function(TEST.texts, raw=True),
+        model.predict_proba(TEST.texts),
+        model.predict_proba(TEST.texts, paper=True),
+    ):
+        assert array.shape == (200, 6)
+        assert array.dtype == np.float64
+    assert model.categories == sorted(model.categories)
+    assert (model.predict([]), model.rank([]), model.rank_documents("grain", [])) == ([], [], [])
+    assert model.decision_function([]).shape == model.predict_proba([]).shape == (0, 6)
+
+
+def test_a_reported_score_is_one_plus_the_raw_one_less_the_threshold() -> None:
+    model = fitted()
+    thresholds = model.decisions.thresholds
+    assert len(set(thresholds.tolist())) > 1
+    np.testing.assert_allclose(model.decision_function(TEST.texts), 1 + raw(model) - thresholds, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(model.decision_function(TEST.texts) > 1, raw(model) > thresholds)
+
+
+def test_rank_gives_every_category_with_score_and_probability_best_first() -> None:
+    model = fitted()
+    scores, chances = model.decision_function(TEST.texts), model.predict_proba(TEST.texts)
+    for i, ranked in enumerate(model.rank(TEST.texts)):
+        assert sorted(name for name, _, _ in ranked) == model.categories
+        assert [score for _, score, _ in ranked] == sorted(scores[i], reverse=True)
+        for name, score, chance in ranked:
+            assert (score, chance) == (
+                scores[i, model.categories.index(name)],
+                chances[i, model.categories.index(name)],
+            )
+    assert model.rank(TEST.texts, top=2) == [ranked[:2] for ranked in model.rank(TEST.texts)]
+
+
+def test_rank_documents_orders_the_texts_by_one_category() -> None:
+    model = fitted()
+    ranked = model.rank_documents("grain", TEST.texts)
+    column = model.categories.index("grain")
+    assert sorted(i for i, _, _ in ranked) == list(range(200))
+    assert [score for _, score, _ in ranked] == sorted((score for _, score, _ in ranked), reverse=True)
+    for i, score, chance in ranked:
+        assert score == model.decision_function([TEST.texts[i]])[0, column]
+        assert chance == model.predict_proba([TEST.texts[i]])[0, column]
+
+
+def test_the_paper_s_probability_is_the_sigmoid_of_the_raw_score() -> None:
+    model = fitted()
+    np.testing.assert_allclose(model.predict_proba(TEST.texts, paper=True), 1 / (1 + np.exp(-raw(model))), rtol=1e-12)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_calibrated_probability_above_one_half_is_acceptance(preset: str) -> None:
+    model = fitted(preset=preset, policy="above")
+    for names, row in zip(model.predict(TEST.texts), model.predict_proba(TEST.texts), strict=True):
+        assert {*names} == {name for name, chance in zip(model.categories, row, strict=True) if chance > 0.5}
+        assert ((row > 0) & (row < 1)).all()
+
+
+def test_one_text_at_a_time_scores_as_all_at_once() -> None:
+    for model in (fitted(), fitted(preset="paper")):
+        alone = np.concatenate([model.decision_function([text], raw=True) for text in TEST.texts[:20]])
+        assert alone.tobytes() == raw(model)[:20].tobytes()
+
+
+# What learning takes.
+
+
+@pytest.mark.parametrize("kind", [tuple, set, frozenset, lambda names: iter(reversed(names))])
+def test_categories_come_in_any_collection_and_order(kind: Callable[[list[str]], Iterable[str]]) -> None:
+    model = Categorizer(preset="paper").fit(TRAIN.texts, [kind(names) for names in TRAIN.categories])
+    assert model.digest() == fitted(preset="paper").digest()
+
+
+def test_one_name_is_a_collection_of_one() -> None:
+    model = Categorizer(preset="paper").fit(SINGLE.texts, [names[0] for names in SINGLE.categories])
+    assert model.digest() == Categorizer(preset="paper").fit(*SINGLE).digest()
+    for accept in ("grain", ["grain"], ("grain",), {"grain"}, iter(["grain"])):
+        assert fitted().learn(CHESS, accept=accept).mistakes == ["grain"]
+
+
+def test_generators_serve_as_well_as_lists() -> None:
+    model = Categorizer().fit(iter(TRAIN.texts), iter(TRAIN.categories))
+    assert model.digest() == fitted().digest()
+    model.partial_fit(iter(TEST.texts), iter(TEST.categories))
+    assert model.digest() == fitted().partial_fit(*TEST).digest()
+    assert model.predict(iter(TEST.texts)) == model.predict(TEST.texts)
+
+
+def test_sets_give_the_same_model_whatever_their_order() -> None:
+    program = (
+        "from corpora import made_up; from thresher import Categorizer; train, more = made_up(), "
+        "made_up(30, seed=1)\n"
+        "model = Categorizer(preset='paper').fit(train.texts, map(set, train.categories))\n"
+        "model.partial_fit(more.texts, [{*names, 'one', 'two', 'three'} for names in more.categories])\n"
+        "model.learn('some new words', accept={'four', 'five', 'six'}, reject={'one', 'two'}); print(model.digest())"
+    )
+    folder = str(Path(__file__).parent)
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": folder},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(digests) == 1
+
+
+def test_fields_other_than_title_and_body_are_features_of_their_own() -> None:
+    texts = [{"body": text, "place": "oslo" if "grain" in c else "lima"} for text, c in zip(*TRAIN, strict=True)]
+    model = Categorizer().fit(texts, TRAIN.categories)
+    assert {"place:oslo", "place:lima", "oslo"} <= {*model.features.names}
+    oslo, lima = model.decision_function([{"body": "", "place": "Oslo"}, {"body": "", "place": "Lima"}])
+    assert oslo[1] > lima[1]
+    plain = fitted()
+    assert plain.predict([{"title": "crude oil", "body": "and wheat"}]) == plain.predict(["crude oil\nand wheat"])
+
+
+def test_the_paper_s_preset_is_its_learner_run_by_hand() -> None:
+    model = fitted(preset="paper")
+    rows = TextFeatures(min_count=3).fit(TRAIN.texts)
+    names = sorted({name for row in TRAIN.categories for name in row})
+    learner = BalancedWinnow().fit(rows, [[names.index(name) for name in row] for row in TRAIN.categories])
+    assert_same_bits(model.learner.weights_, learner.weights_)
+    assert_same_bits(raw(model, texts=TRAIN.texts), learner.score(rows))
+    accepted = [[names[c] for c in np.flatnonzero(row > 1)] for row in learner.score(rows)]
+    assert [sorted(found) for found in model.predict(TRAIN.texts)] == accepted
+
+
+def test_progress_reports_every_stage() -> None:
+    steps: list[Any] = []
+    Categorizer().fit(*TRAIN, progress=steps.append)
+    stages = list(dict.fromkeys(step.stage for step in steps))
+    assert stages[0] == "read"
+    assert stages[-1] == "learn"
+    assert all(0 <= step.done <= step.total for step in steps)
+
+
+def test_fitting_again_forgets_what_was_learned() -> None:
+    model = Categorizer().fit(*TEST)
+    model.learn(CHESS, accept=["chess"])
+    assert model.fit(*TRAIN).digest() == fitted().digest()
+
+
+# Going on.
+
+
+def test_new_words_and_categories_may_appear_at_any_time() -> None:
+    model = Categorizer(min_count=1)
+    model.learn("oil prices", accept=["energy"])
+    model.partial_fit(["wheat and corn"], ["grain"])
+    assert model.categories == ["energy", "grain"]
+    assert model.features.names == ["oil", "prices", "wheat", "and", "corn"]
+    assert model.predict(["oil prices", "wheat and corn"]) == [["energy"], ["grain"]]
+    assert model.fit(*TRAIN).partial_fit([CHESS], [["chess", "games"]]).categories[-2:] == ["chess", "games"]
+
+
+def test_a_policy_that_was_asked_for_holds_without_fit() -> None:
+    model = Categorizer(policy="exactly-one").partial_fit(["crude oil", "wheat", "wheat market"], ["a", "b", "b"])
+    assert [len(names) for names in model.predict(["oil wheat", "market", "crude"])] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_new_category_accepts_what_it_was_taught_and_nothing_else(preset: str, learner: str) -> None:
+    model = fitted(preset=preset, learner=learner)
+    model.learn(CHESS, accept=["chess"])
+    assert model.predict([CHESS]) == [["chess"]]
+    assert sum("chess" in names for names in model.predict(made_up(1000, seed=2).texts)) <= 10
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_new_category_fires_on_few_news_stories_that_it_was_not_taught(
+    preset: str, learner: str, tmp_path: Path
+) -> None:
+    stories = reuters(2000)
+    Categorizer(preset=preset, learner=learner, max_passes=20).fit(*stories.part(0, 600)).save(tmp_path / "m")
+    for text in stories.texts[600:1000:80]:  # long ones and short ones
+        model = Categorizer.load(tmp_path / "m")
+        model.learn(text, accept=["new"])
+        assert "new" in model.predict([text])[0]
+        others = [other for other in stories.texts[1000:2000] if other != text]
+        assert sum("new" in names for names in model.predict(others)) <= 10
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("name", ["chess", "grain"])
+def test_a_correction_leaves_the_scores_of_other_categories_alone(preset: str, name: str) -> None:
+    model = fitted(preset=preset)
+    others = [other for other in model.categories if other != name]
+    before = raw(model, others, [*TEST.texts, CHESS])
+    assert model.learn(CHESS, accept=[name]).mistakes == [name]
+    assert raw(model, others, [*TEST.texts, CHESS]).tobytes() == before.tobytes()
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_batch_is_as_good_as_one_text_after_another(preset: str) -> None:
+    batch, singles = fitted(preset=preset).partial_fit(*TEST), fitted(preset=preset)
+    for text, names in zip(*TEST, strict=True):
+        singles.partial_fit([text], [names])
+    assert singles.digest() == batch.digest()
+
+
+def test_a_label_set_is_complete_and_a_correction_is_not() -> None:
+    text, labels = SINGLE.texts[0], SINGLE.categories[0]
+    model = fitted(preset="paper")
+    model.partial_fit([text] * 30, [["grain"]] * 30)
+    assert model.predict([text]) == [["grain"]]
+    model = fitted(preset="paper")
+    while model.learn(text, accept=["grain"]).mistakes:
+        pass
+    assert sorted(model.predict([text])[0]) == sorted({*labels, "grain"})
+
+
+def test_an_empty_batch_changes_nothing() -> None:
+    model = fitted()
+    before = model.digest()
+    assert model.partial_fit([], []).digest() == before
+    assert Categorizer().partial_fit([], []).categories == []
+
+
+# Corrections.
+
+
+def weights_by_word(model: Categorizer, name: str) -> dict[str, float]:
+    names = model.features.names
+    weights = model.learner.category_weights(model.categories.index(name), np.arange(len(names)), last=True)
+    return dict(zip(names, weights.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_correction_tells_what_it_changed(preset: str) -> None:
+    model = fitted(preset=preset)
+    text = "wheat corn harvest bushel and the novel sorghum"
+    before = {name: weights_by_word(model, name) for name in ("grain", "ships", "money")}
+    found = model.learn(text, accept=["ships", "malting"], reject=["grain", "money"])
+    assert {"malting", "ships", "grain"} <= {*found.mistakes} <= {"malting", "ships", "grain", "money"}
+    assert found.new_categories == ["malting"]
+    assert {*found.promoted} == {"malting", "ships"}
+    assert "grain" in found.demoted
+    for name, changes in [*found.promoted.items(), *found.demoted.items()]:
+        after, old = weights_by_word(model, name), before.get(name, {})
+        assert {change.name for change in changes} <= {*text.split()}
+        assert all(change.before == old.get(change.name, 0.0) for change in changes)
+        assert all(change.after == after[change.name] for change in changes)
+        changed = {word for word in after if after[word] != old.get(word, 0.0)} & {*text.split()}
+        assert {change.name for change in changes} == changed
+    assert all(change.after > change.before for change in found.promoted["ships"])
+    assert all(change.after < change.before for change in found.demoted["grain"])
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_correction_moves_the_score_its_way_new_words_included(learner: str) -> None:
+    model = fitted(preset="paper", learner=learner)
+    unheard = " ".join(f"unheard{i}" for i in range(40))
+    text = "wheat " * 30 + "flour " * 9 + unheard
+    before = raw(model, ["grain", "ships"], [text])[0]
+    model.learn(text, accept=["ships"], reject=["grain"])
+    grain, ships = raw(model, ["grain", "ships"], [text])[0]
+    assert grain < before[0]
+    assert ships > before[1]
+    assert "grain" not in model.predict([unheard])[0]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_correction_repeated_until_it_is_right_then_changes_nothing(preset: str, learner: str) -> None:
+    model = fitted(preset=preset, learner=learner, average=False)
+    for _ in range(300):  # Positive Winnow takes small steps
+        found = model.learn(CHESS, accept=["grain"], reject=["energy"])
+        if not found.mistakes:
+            break
+    assert "grain" in model.predict([CHESS])[0]
+    before = raw(model)
+    found = model.learn(CHESS, accept=["grain"], reject=["energy"])
+    assert found.mistakes == found.new_categories == []
+    assert found.promoted == found.demoted == {}
+    assert raw(model).tobytes() == before.tobytes()
+
+
+# Decisions.
+
+
+def test_the_policy_follows_the_training_documents() -> None:
+    several = Corpus(SINGLE.texts, [*SINGLE.categories[:-1], ["energy", "grain"]])
+    assert fitted().decisions.policy == "above"  # some documents have no category
+    assert Categorizer().fit(*SINGLE).decisions.policy == "exactly-one"
+    assert Categorizer().fit(*several).decisions.policy == "at-least-one"
+    assert Categorizer(policy="at-most-2").fit(*SINGLE).decisions.policy == "at-most-2"
+    assert Categorizer(preset="paper").fit(*SINGLE).decisions.policy == "above"
+
+
+def test_policies_bound_how_many_categories_a_text_gets() -> None:
+    def counts(policy: str) -> set[int]:
+        return {len(names) for names in fitted(policy=policy).predict(TEST.texts)}
+
+    assert counts("exactly-one") == {1}
+    assert 0 not in counts("at-least-one")
+    assert counts("at-most-1") == {0, 1}
+    assert max(counts("at-most-2")) == 2
+    assert 0 in counts("above")
+
+
+def test_thresholds_never_see_the_texts_that_are_predicted() -> None:
+    first, second = fitted(), fitted()
+    first.predict(TEST.texts)
+    second.rank(made_up(50, seed=3).texts)
+    assert first.decisions.thresholds.tobytes() == second.decisions.thresholds.tobytes()
+    assert first.decisions.slopes.tobytes() == second.decisions.slopes.tobytes()
+    tuned = first.decisions.thresholds.copy()
+    first.predict(SINGLE.texts)
+    first.predict_proba(TEST.texts)
+    first.explain(TEST.texts[0])
+    assert first.decisions.thresholds.tobytes() == tuned.tobytes()
+
+
+def test_thresholds_follow_the_wish() -> None:
+    noisy = Corpus(TRAIN.texts, [names if i % 4 else TRAIN.categories[i - 1] for i, names in enumerate(TRAIN[1])])
+
+    def thresholds(goal: str) -> NDArray[np.float64]:
+        return Categorizer(thresholds=goal).fit(*noisy).decisions.thresholds
+
+    assert thresholds("fixed").tolist() == [1.0] * 6
+    assert (thresholds("precision:0.95") > thresholds("recall:0.95")).all()
+
+
+# Looking.
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"preset": "paper"}, {"strength": "tfidf"}, {"learner": "perceptron"}], ids=str
+)
+def test_looking_changes_nothing(settings: dict[str, Any], tmp_path: Path) -> None:
+    model = fitted(**settings)
+    model.learn(CHESS, accept=["chess"])
+    before = model.digest()
+    for text in made_up(1000, seed=4).texts:
+        model.predict([text])
+    for text in TEST.texts[:100]:
+        model.explain(text + " unheard-of")
+    for _ in range(20):
+        assert model.save(tmp_path / "m") == before
+    model.rank(TEST.texts)
+    model.rank_documents("chess", TEST.texts)
+    model.predict_proba(TEST.texts, paper=True)
+    model.strongest_words("chess")
+    for _ in range(100):
+        with pytest.raises(TextError):
+            model.learn("quite new words", reject=["nothing like it"])
+        with pytest.raises(TextError):
+            model.partial_fit(["other new words", ""], ["grain", "grain"])
+    assert model.digest() == before
+
+
+# Renaming, merging, retiring.
+
+
+def test_a_renamed_category_keeps_all_but_its_name() -> None:
+    model = fitted()
+    before, predicted = raw(model), model.predict(TEST.texts)
+    model.rename_category("grain", "cereals")
+    assert raw(model).tobytes() == before.tobytes()
+    renamed = [["cereals" if name == "grain" else name for name in names] for names in predicted]
+    assert model.predict(TEST.texts) == renamed
+    assert model.explain(TEST.texts[0], "cereals").category == "cereals"
+    assert fitted().digest() == model.rename_category("cereals", "grain").digest()
+
+
+def test_a_retired_category_leaves_the_others_alone() -> None:
+    model = fitted()
+    others = [name for name in model.categories if name != "grain"]
+    before, predicted = raw(model, others), model.predict(TEST.texts)
+    model.retire_category("grain")
+    assert model.categories == others
+    assert raw(model).tobytes() == before.tobytes()
+    assert model.predict(TEST.texts) == [[name for name in names if name != "grain"] for names in predicted]
+    assert model.learn("wheat", accept=["grain"]).new_categories == ["grain"]
+
+
+def test_without_categories_nothing_is_predicted(tmp_path: Path) -> None:
+    model = Categorizer(min_count=1).fit(["crude oil", "wheat"], ["energy", "grain"])
+    model.retire_category("energy").retire_category("grain")
+    assert model.predict(["crude oil"]) == [[]]
+    with pytest.raises(TextError, match="no categories"):
+        model.explain("crude oil")
+    model.save(tmp_path / "m")
+    assert Categorizer.load(tmp_path / "m").digest() == model.digest()
+    model.learn("crude oil", accept=["fuel"])
+    assert model.predict(["crude oil"]) == [["fuel"]]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_merged_category_accepts_the_texts_of_both(preset: str) -> None:
+    model = fitted(preset=preset)
+    others = ["metals", "money", "ships", "trade"]
+    before = raw(model, others)
+    model.merge_categories(["energy", "grain"], "commodities")
+    assert model.categories == ["commodities", *others]
+    assert raw(model, others).tobytes() == before.tobytes()
+    joined = [
+        list(dict.fromkeys("commodities" if name in ("energy", "grain") else name for name in names))
+        for names in TEST.categories
+    ]
+    assert f1(model.predict(TEST.texts), Corpus(TEST.texts, joined)) > 0.9
+
+
+def test_merging_into_one_of_them_keeps_its_name() -> None:
+    assert fitted().merge_categories(["energy", "grain"], "grain").categories[0] == "grain"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda model: model.rename_category("unheard-of", "new"),
+        lambda model: model.rename_category("grain", "energy"),
+        lambda model: model.rename_category("grain", ""),
+        lambda model: model.retire_category("unheard-of"),
+        lambda model: model.merge_categories(["grain"], "new"),
+        lambda model: model.merge_categories(["grain", "unheard-of"], "new"),
+        lambda model: model.merge_categories(["grain", "energy"], "money"),
+        lambda model: model.merge_categories(["grain", "energy"], ""),
+    ],
+)
+def test_impossible_changes_of_categories_are_refused(change: Callable[[Categorizer], object]) -> None:
+    assert_refused(fitted(), change)
+
+
+# tf-idf.
+
+
+def test_idf_is_frozen_at_fit_and_saved(tmp_path: Path) -> None:
+    model = fitted(strength="tfidf")
+    idf = model.idf.copy()
+    assert idf[model.features.names.index("the")] < idf[model.features.names.index("oil")]
+    model.partial_fit(*TEST)
+    model.learn(CHESS, accept=["chess"])
+    assert model.idf[: len(idf)].tobytes() == idf.tobytes()
+    model.save(tmp_path / "m")
+    assert Categorizer.load(tmp_path / "m").idf.tobytes() == model.idf.tobytes()
+
+
+def test_a_new_word_counts_as_seen_in_one_document() -> None:
+    model = Categorizer(strength="tfidf", min_count=1).fit(["oil gas oil", "oil rose", "wheat"], ["a", "a", "b"])
+    once = model.idf[model.features.names.index("wheat")]
+    model.learn("barley barley", accept=["b"])
+    assert model.idf[-1] == pytest.approx(once, rel=1e-6)
+    assert once / model.idf[0] == pytest.approx((1 + logarithm(4 / 2)) / (1 + logarithm(4 / 3)), rel=1e-6)
+
+
+def test_strengths_are_square_roots_where_there_was_no_fit() -> None:
+    model = Categorizer(strength="tfidf")
+    model.learn("oil oil oil oil gas", accept=["energy"])
+    strengths = {word.name: word.strength for word in model.explain("oil oil oil oil gas").words}
+    assert strengths == {"oil": 2.0, "gas": 1.0}
+    assert len(model.idf) == 0
+
+
+# Bad input: a clear line, and the model as it was.
+
+
+def assert_refused(model: Categorizer, call: Callable[[Categorizer], object], message: str | None = None) -> None:
+    before, categories = model.digest(), list(model.categories)
+    with pytest.raises(ThresherError, match=message) as refusal:
+        call(model)
+    assert "\n" not in str(refusal.value)
+    assert model.digest() == before
+    assert model.categories == categories
+
+
+BAD_CORPORA: dict[str, tuple[Any, Any, str]] = {
+    "one string": ("one string", ["grain"], "a single one"),
+    "one string, as many letters as labels": ("ab", ["grain", "energy"], "a single one"),
+    "one string of categories": (["wheat", "oil"], "ab", "a single"),
+    "fewer texts": (["wheat"], ["grain", "grain"], "1 texts and 2"),
+    "more texts": (["wheat", "oil"], ["grain"], "2 texts and 1"),
+    "text None": ([None, "wheat"], ["grain", "grain"], "not NoneType"),
+    "text of bytes": ([b"wheat", "wheat"], ["grain", "grain"], "not bytes"),
+    "text a number": ([3.5, "wheat"], ["grain", "grain"], "not float"),
+    "field a number": ([{"title": 3}], ["grain"], "fields of str"),
+    "field name None": ([{None: "wheat"}], ["grain"], "fields of str"),
+    "lone surrogate": (["wheat \ud800"], ["grain"], "lone surrogate"),
+    "lone surrogate in a field": ([{"body": "wheat \udfff"}], ["grain"], "lone surrogate"),
+    "lone surrogate in a field's name": ([{"\ud800": "wheat"}], ["grain"], "lone surrogate"),
+    "category None": (["wheat"], [None], "not NoneType"),
+    "category in a list None": (["wheat"], [[None]], "not NoneType"),
+    "category a number": (["wheat"], [3], "not int"),
+    "categories of bytes": (["wheat"], [b"grain"], "not (int|bytes)"),
+    "category empty": (["wheat"], [""], "category ''"),
+    "category empty in a list": (["wheat"], [["grain", ""]], "category ''"),
+    "category of spaces": (["wheat"], [["  "]], "spaces"),
+    "category with a control character": (["wheat"], ["gra\nin"], "control"),
+    "category too long": (["wheat"], ["g" * 201], "200"),
+    "category with a lone surrogate": (["wheat"], ["\ud800"], "surrogate"),
+}
+
+
+@pytest.mark.parametrize("verb", ["fit", "partial_fit"])
+@pytest.mark.parametrize(("texts", "categories", "message"), BAD_CORPORA.values(), ids=BAD_CORPORA)
+def test_bad_corpora_are_refused(texts: Any, categories: Any, message: str, verb: str) -> None:
+    model = Categorizer(min_count=1).fit(*made_up(20))
+    assert_refused(model, lambda model: getattr(model, verb)(texts, categories), message)
+
+
+def test_an_empty_corpus_is_refused() -> None:
+    for model in (fitted(), Categorizer()):
+        assert_refused(model, lambda model: model.fit([], []), "no texts")
+        assert_refused(model, lambda model: model.fit(["wheat wheat wheat"], [[]]), "no categories")
+
+
+def test_an_empty_vocabulary_says_how_many_words_were_seen_and_what_to_change() -> None:
+    message = "4 different features were seen, none of them 3 times or more .*min_count"
+    assert_refused(fitted(), lambda model: model.fit(["crude oil", "wheat corn"], ["a", "b"]), message)
+    assert_refused(Categorizer(), lambda model: model.fit(["", "..."], ["a", "b"]), "0 different features")
+
+
+EMPTY = ["", "  \n", "?! ...", "\0\0", {"title": "", "body": "-"}, {}]
+
+
+@pytest.mark.parametrize("text", EMPTY, ids=repr)
+def test_a_text_without_features_has_no_categories_and_teaches_nothing(text: Any) -> None:
+    for model in (fitted(), Categorizer(policy="exactly-one").fit(*SINGLE)):
+        assert model.predict([text, "wheat corn", text])[::2] == [[], []]
+        assert not model.explain(text).accepted
+    assert_refused(model, lambda model: model.learn(text, accept=["grain"]), "no features")
+    assert_refused(model, lambda model: model.partial_fit([text], ["grain"]), "no features")
+    assert_refused(
+        model, lambda model: model.partial_fit(["wheat", text, "corn"], ["grain"] * 3), "text 1: no features"
+    )
+
+
+def test_a_text_of_unknown_words_has_no_categories() -> None:
+    assert fitted(policy="at-least-one").predict(["entirely unheard"]) == [[]]
+
+
+def test_a_text_of_words_beyond_the_cap_teaches_nothing() -> None:
+    model = Categorizer(max_features=20).fit(*TRAIN)
+    assert_refused(model, lambda model: model.learn("entirely unheard", accept=["grain"]), "no features")
+
+
+BAD_CORRECTIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "neither": ({}, "at least one category"),
+    "unknown reject": ({"reject": ["unheard-of"]}, "'unheard-of' is unknown"),
+    "unknown reject beside a new category": ({"accept": ["new"], "reject": ["unheard-of"]}, "'unheard-of' is unknown"),
+    "both": ({"accept": ["grain", "money"], "reject": ["money"]}, "'money' is both"),
+    "new one in both": ({"accept": ["new"], "reject": ["new"]}, "'new' is both"),
+    "empty name": ({"accept": [""]}, "category ''"),
+    "None": ({"accept": None}, "not NoneType"),
+    "name None": ({"accept": [None]}, "not NoneType"),
+    "surrogate": ({"accept": ["\ud800"]}, "surrogate"),
+}
+
+
+@pytest.mark.parametrize(("lists", "message"), BAD_CORRECTIONS.values(), ids=BAD_CORRECTIONS)
+def test_bad_corrections_are_refused(lists: dict[str, Any], message: str) -> None:
+    assert_refused(fitted(), lambda model: model.learn("quite new words", **lists), message)
+
+
+@pytest.mark.parametrize("text", [None, 3, b"wheat", ["wheat"], "wheat \ud800", {"body": None}], ids=repr)
+def test_texts_that_are_none_are_refused_everywhere(text: Any) -> None:
+    model = fitted()
+    assert_refused(model, lambda model: model.learn(text, accept=["grain"]), "str|surrogate")
+    assert_refused(model, lambda model: model.explain(text), "str|surrogate")
+    assert_refused(model, lambda model: model.predict([text]), "str|surrogate")
+
+
+def test_a_single_text_is_no_collection() -> None:
+    model = fitted()
+    for look in (model.predict, model.rank, model.decision_function, model.predict_proba):
+        with pytest.raises(TextError, match="put it into a list"):
+            look("wheat and corn")
+
+
+def test_unknown_categories_are_named_with_some_that_exist() -> None:
+    model = fitted()
+    for call in (lambda: model.rank_documents("unheard-of", ["wheat"]), lambda: model.strongest_words("unheard-of")):
+        with pytest.raises(TextError, match=r"'unheard-of' is unknown \(known: energy, grain, metals, money, ships"):
+            call()
+
+
+def test_a_null_byte_separates_words() -> None:
+    model = Categorizer(min_count=1).fit(["crude\0oil", "wheat"], ["energy", "grain"])
+    assert model.features.names == ["crude", "oil", "wheat"]
+    assert model.predict(["\0oil\0crude"]) == model.predict(["oil crude"]) == [["energy"]]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"preset": "unheard-of"}, "preset='unheard-of' is unknown .*paper"),
+        ({"learner": "unheard-of"}, "learner='unheard-of' is unknown .*balanced-winnow"),
+        ({"unheard_of": 3}, "unheard_of=3 is no setting"),
+        ({"learner": "perceptron", "beta": 0.5}, "beta=0.5 is no setting of perceptron"),
+        ({"analyser": "unheard-of"}, "analyser='unheard-of' is unknown .*words"),
+        ({"strength": "unheard-of"}, "strength='unheard-of' .*tfidf"),
+        ({"policy": "at-most-0"}, "policy='at-most-0'"),
+        ({"thresholds": "f2"}, "'f2' is unknown .*f1"),
+        ({"folds": 1}, "folds=1"),
+        ({"min_count": 0}, "min_count=0"),
+        ({"max_features": 2.5}, "max_features=2.5"),
+        ({"alpha": 0.5}, "alpha=0.5"),
+        ({"threshold_range": (2.0, 1.0)}, "threshold_range"),
+        ({"n_threads": 0}, "n_threads=0"),
+        ({"learner": ["perceptron"]}, "learner="),
+        ({"preset": None}, "preset=None"),
+    ],
+    ids=str,
+)
+def test_unknown_settings_are_refused_with_what_is_allowed(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message) as refusal:
+        Categorizer(**settings)
+    assert "\n" not in str(refusal.value)
+
+
+def test_looking_before_learning_is_refused() -> None:
+    model = Categorizer()
+    for look in (model.predict, model.rank, model.decision_function, model.predict_proba):
+        with pytest.raises(NotFittedError, match="learned nothing yet"):
+            look(["wheat"])
+    with pytest.raises(NotFittedError, match="learned nothing yet"):
+        model.explain("wheat")
