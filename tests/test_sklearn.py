@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError, SkipTestWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -13,7 +14,13 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from problems import random_problem
 from thresher import BalancedWinnow
-from thresher.sklearn import BalancedWinnowClassifier, PerceptronClassifier, PositiveWinnowClassifier
+from thresher.sklearn import (
+    BalancedWinnowClassifier,
+    PerceptronClassifier,
+    PositiveWinnowClassifier,
+    TextClassifier,
+    TextVectorizer,
+)
 
 ESTIMATORS = [BalancedWinnowClassifier(), PositiveWinnowClassifier(), PerceptronClassifier()]
 parametrized = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
@@ -190,3 +197,58 @@ def test_class_weights_must_be_positive(weight: float) -> None:
     X, Y = sparse_problem()
     with pytest.raises(ValueError, match="class_weight"):
         BalancedWinnowClassifier(class_weight={0: 1.0, 1: weight}).fit(X, Y[:, 0])
+
+
+TEXTS = ["wheat and corn", "corn crop", "oil prices up", "crude oil", "wheat harvest", "oil well"] * 5
+CLASSES = ["grain", "grain", "crude", "crude", "grain", "crude"] * 5
+
+
+text_estimators = pytest.mark.parametrize(
+    "estimator", [TextVectorizer(), TextClassifier()], ids=lambda e: type(e).__name__
+)
+
+
+@text_estimators
+def test_text_estimators_pass_the_checks_that_apply_to_text(estimator: Any) -> None:
+    with pytest.warns(SkipTestWarning, match="Can't test estimator"):  # scikit-learn leaves out what needs numbers
+        results = check_estimator(estimator, on_skip=None, expected_failed_checks={})
+    assert {result["status"] for result in results} <= {"passed", "skipped"}
+
+
+@text_estimators
+def test_text_estimators_keep_the_habits_that_no_check_of_scikit_learn_sees(estimator: Any) -> None:
+    with pytest.raises(NotFittedError):
+        (estimator.transform if hasattr(estimator, "transform") else estimator.predict)(TEXTS)
+    before = repr(estimator.get_params())
+    one, two = (clone(estimator).fit(TEXTS, CLASSES) for _ in range(2))
+    assert repr(one.get_params()) == before
+    verb = "transform" if hasattr(estimator, "transform") else "decision_function"
+    outputs = [sparse.csr_array(getattr(model, verb)(TEXTS)).toarray() for model in (one, two, one)]
+    np.testing.assert_array_equal(outputs[0], outputs[1])
+    np.testing.assert_array_equal(outputs[0], outputs[2])
+    for wrong in ("one string", [], [1, 2]):
+        with pytest.raises(ValueError, match="text"):
+            clone(estimator).fit(wrong, CLASSES[: len(wrong)])
+
+
+def test_text_vectorizer_counts_as_scikit_learn_does() -> None:
+    ours, theirs = TextVectorizer(), CountVectorizer()
+    found, expected = ours.fit_transform(TEXTS), theirs.fit_transform(TEXTS)
+    columns = [theirs.vocabulary_[name] for name in ours.get_feature_names_out()]
+    np.testing.assert_array_equal(found.toarray(), expected.toarray()[:, columns])
+    np.testing.assert_array_equal(ours.transform(TEXTS[:3]).toarray(), found.toarray()[:3])
+
+
+def test_text_estimators_work_in_pipelines_and_searches() -> None:
+    pipeline = make_pipeline(TextVectorizer(analyser="words+ngrams:2"), BalancedWinnowClassifier())
+    assert cross_val_score(pipeline, TEXTS, CLASSES, cv=3).mean() > 0.9
+    search = GridSearchCV(pipeline, {"textvectorizer__min_count": [1, 2]}, cv=2).fit(TEXTS, CLASSES)
+    assert search.best_score_ > 0.9
+    assert cross_val_score(TextClassifier(), TEXTS, CLASSES, cv=3).mean() > 0.9
+
+
+def test_text_classifier_takes_indicators_too() -> None:
+    Y = np.array([[name == "grain", name == "crude", False] for name in CLASSES], dtype=int)
+    model = TextClassifier(settings={"thresholds": "fixed"}).fit(TEXTS, Y)
+    np.testing.assert_array_equal(model.predict(TEXTS), Y)
+    assert model.decision_function(TEXTS).shape == (30, 3)

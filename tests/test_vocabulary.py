@@ -12,6 +12,7 @@ from thresher.kernels import vocabulary as kernels
 from thresher.kernels.compiler import COMPILED
 from thresher.kernels.tokens import Tokens
 from thresher.text import vocabulary as vocabulary_module
+from thresher.text.tokens import SEED
 from thresher.text.vocabulary import Vocabulary, entries
 
 MANY = 100_000 if COMPILED else 3_000
@@ -25,7 +26,7 @@ def tokens(names: Sequence[str]) -> Tokens:
     nowhere = np.zeros(0, dtype=np.int64)
     letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
     stops = np.cumsum([len(name) for name in encoded], dtype=np.int64)
-    return Tokens(letters, stops, nowhere, nowhere, nowhere, np.array([len(names)]))
+    return Tokens(letters, stops, nowhere, nowhere, nowhere, nowhere, np.array([len(names)]))
 
 
 def numbers(vocabulary: Vocabulary, names: Sequence[str], grow: bool = True) -> list[int]:
@@ -127,9 +128,9 @@ def test_no_tokens_have_no_numbers() -> None:
 def test_names_that_collide_in_the_low_bits_keep_their_own_numbers() -> None:
     candidates = [f"n{i}" for i in range(12_000)]
     data = tokens(candidates)
-    starts = [0, *data.stops.tolist()]
-    seed = vocabulary_module._SEED
-    slots = [kernels.hash_name(data.letters, starts[i], starts[i + 1], seed) & 0x3FF for i in range(len(candidates))]
+    hashes = np.empty(len(candidates), dtype=np.int64)
+    kernels.hash_all(data.letters, data.stops, SEED, hashes)
+    slots = [kernels.spread(number) & 0x3FF for number in hashes.tolist()]
     commonest = max(set(slots), key=slots.count)
     colliding = [name for name, slot in zip(candidates, slots, strict=True) if slot == commonest]
     assert len(colliding) >= 12
@@ -144,7 +145,7 @@ def test_names_of_one_hash_keep_their_own_numbers(monkeypatch: pytest.MonkeyPatc
     def in_python(kernel: Callable[..., Any]) -> Callable[..., Any]:
         return getattr(kernel, "py_func", kernel)
 
-    monkeypatch.setattr(kernels, "hash_name", lambda letters, start, stop, seed: 4095)  # the last slot of the table
+    monkeypatch.setattr(kernels, "spread", lambda number: 4095)  # the last slot of the table
     for name in ("add_names", "find_names", "hash_names"):
         monkeypatch.setattr(vocabulary_module, name, in_python(getattr(kernels, name)))
     names = ["a", "b", "ab", "ba", "", "b", "a", "é"]

@@ -23,6 +23,7 @@ from thresher.settings import check_settings, complete_settings, new_learner
 from thresher.text.analysers import Text
 from thresher.text.features import TextFeatures, batches
 from thresher.text.strengths import inverse_frequencies, late_frequency, tfidf
+from thresher.threads import ahead
 from thresher.tuning import Step, reporter, tuned_decisions, watched
 
 # A category added after `fit` is young until it has had this many positives, repeated ones included; it is set against
@@ -239,9 +240,12 @@ class Categorizer:
         """Yield the raw scores of batches of texts, and which texts have no feature."""
         if not self.learner.is_fitted:
             raise NotFittedError("this Categorizer has learned nothing yet (call fit, partial_fit or learn first)")
-        for batch in batches(texts):
+
+        def score(batch: list[Text]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
             rows = self.features.rows(batch)
-            yield self.learner.score(self._strong(rows)), np.diff(rows.indptr) == 0
+            return self.learner.score(self._strong(rows)), np.diff(rows.indptr) == 0
+
+        yield from ahead(score, batches(texts), 1 if self.features.analyser.remembers else self.features.n_threads)
 
     def predict(self, texts: Iterable[Text]) -> list[list[str]]:
         """Return each text's categories by the decision policy, the best first; none where it has no known word."""

@@ -4,6 +4,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, islice
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -18,14 +19,19 @@ def count_threads(n_threads: int | None) -> int:
 
 
 def ahead(function: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
-    """Yield function(item) for each item, in order, made by threads that run a few items ahead.
+    """Yield function(item) for each item, in order, made by threads that run a few items ahead; a single one by none.
 
     >>> list(ahead(abs, [-1, 2, -3], n_threads=2))
     [1, 2, 3]
     """
+    remaining = iter(items)
+    first = list(islice(remaining, 2))
+    if len(first) < 2 or n_threads == 1:
+        yield from map(function, chain(first, remaining))
+        return
     with ThreadPoolExecutor(n_threads) as pool:
         waiting: deque[Future[Result]] = deque()
-        for item in items:
+        for item in chain(first, remaining):
             waiting.append(pool.submit(function, item))
             if len(waiting) > n_threads:
                 yield waiting.popleft().result()

@@ -10,17 +10,19 @@ from thresher.kernels.compiler import kernel
 SEPARATOR, WORD, MARK, BIGRAM, IGNORED, CLASS = 0, 1, 2, 3, 4, 7
 ENDING, UNASSIGNED, NORMALIZE = 8, 16, 64
 LONGEST_TOKEN = 64
-SPACE = 32
+PRIME = 16777619  # of the 32-bit FNV hash; products stay below 2**57
 
 
 class Tokens(NamedTuple):
     """The tokens of some documents: their bytes end to end, where each stops, and where each document's stop.
 
-    `starts` and `ends` say where a token stands in the text, in bytes; `sentences` in which sentence.
+    `hashes` holds a number made of each token's letters, or nothing. `starts` and `ends` say where a token stands in
+    the text, in bytes; `sentences` in which sentence.
     """
 
     letters: NDArray[np.uint8]
     stops: NDArray[np.int64]
+    hashes: NDArray[np.int64]
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
     sentences: NDArray[np.int64]
@@ -83,37 +85,57 @@ def must_be_composed(
 
 
 @kernel
+def hash_letters(letters: NDArray[np.uint8], start: int, stop: int, number: int) -> int:
+    """Return a 32-bit FNV hash of some letters, going on from the number of those before."""
+    for i in range(start, stop):
+        number = ((number ^ int(letters[i])) * PRIME) & 0xFFFFFFFF
+    return number
+
+
+@kernel
 def tokenize_text(
     text: NDArray[np.uint8],
     plain: NDArray[np.uint8],
     classes: NDArray[np.uint8],
     lower: NDArray[np.int32],
+    seed: int,
     tokens: Tokens,
 ) -> int:
-    """Write the tokens of the documents, which end in the text at `tokens.documents`, and their ends in tokens there.
+    """Write the tokens of the documents, each of which ends with a space at `tokens.documents`, and their ends there.
 
     A word is a run of letters, digits and the marks that follow them, in lower case, kept by its first 64 characters. A
     run of characters of a script without spaces becomes the pairs of neighbours in it, or the one that stands alone.
-    `plain` holds the lower case of each byte that is an ASCII letter or digit, else 0: a shortcut and nothing more.
-    Returns the number of tokens.
+    `plain` is a shortcut for ASCII: the lower case of a letter or digit, 1 for what separates words and 2 for what
+    separates sentences too, 0 for all else. Returns the number of tokens.
     """
-    letters, stops, starts, ends, sentences, documents = tokens
+    letters, stops, hashes, starts, ends, sentences, documents = tokens
     located = len(starts) > 0  # the arrays of a tuple are taken out once: each look into it counts references
     count = place = i = 0
     for document in range(len(documents)):
         stop = documents[document]
-        kind, length, sentence = SEPARATOR, 0, 0
+        kind, length, sentence, number = SEPARATOR, 0, 0, seed
         begin, start, end, previous = place, i, i, i
         while i <= stop:
-            if kind != BIGRAM:
-                first, length = i, length if kind == WORD else 0
-                while i < stop and plain[text[i]] != 0 and length < LONGEST_TOKEN:
-                    letters[place] = plain[text[i]]
+            letter = plain[text[i]]
+            if letter > 2 and kind != BIGRAM and length < LONGEST_TOKEN:
+                if kind == SEPARATOR:
+                    kind, start = WORD, i
+                while letter > 2 and length < LONGEST_TOKEN:
+                    letters[place] = letter
+                    number = ((number ^ int(letter)) * PRIME) & 0xFFFFFFFF
                     place, length, i = place + 1, length + 1, i + 1
-                if i > first:
-                    start = start if kind == WORD else first
-                    kind, end = WORD, i
-            code, width = code_point(text, i) if i < stop else (SPACE, 1)
+                    letter = plain[text[i]]
+                end = i
+            if 0 < letter <= 2 and kind != BIGRAM:
+                if kind == WORD:
+                    stops[count], hashes[count] = place, number
+                    if located:
+                        starts[count], ends[count], sentences[count] = start, end, sentence
+                    count, kind, length, number = count + 1, SEPARATOR, 0, seed
+                sentence += letter == 2
+                i += 1
+                continue
+            code, width = code_point(text, i)
             entry = classes[code]
             now = kind if entry & CLASS == MARK else entry & CLASS
             if now == IGNORED:
@@ -121,27 +143,29 @@ def tokenize_text(
                 continue
             if now != kind:
                 if kind == WORD or (kind == BIGRAM and length == 1):
-                    stops[count] = place
+                    stops[count], hashes[count] = place, number
                     if located:
                         starts[count], ends[count], sentences[count] = start, end, sentence
                     count += 1
                 elif kind == BIGRAM:
                     place = begin
-                kind, length, begin, start = now, 0, place, i
+                kind, length, begin, start, number = now, 0, place, i, seed
             if entry & ENDING:
                 sentence += 1
+            before = place
             if now == BIGRAM or (now == WORD and length < LONGEST_TOKEN):
                 place = write_code_point(lower[code], place, letters)
+                number = hash_letters(letters, before, place, number)
             if now == BIGRAM and length > 0:
-                stops[count] = place
+                stops[count], hashes[count] = place, number
                 if located:
                     starts[count], ends[count], sentences[count] = previous, i + width, sentence
                 count += 1
                 begin = place
                 place = write_code_point(lower[code], place, letters)
-            length += 1
+                number = hash_letters(letters, begin, place, seed)
+            length += 1 if now != SEPARATOR else 0
             previous, end = i, i + width
             i += width
-        i = stop
         documents[document] = count
     return count

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.compiler import kernel
+from thresher.kernels.tokens import hash_letters
 
 ABSENT = -1
 MOST = 2**31 - 1
-_PRIME = 16777619  # of the 32-bit FNV hash; products stay below 2**57
 
 
 class Table(NamedTuple):
@@ -27,12 +27,9 @@ class Table(NamedTuple):
 
 
 @kernel
-def hash_name(letters: NDArray[np.uint8], start: int, stop: int, seed: int) -> int:
-    """Return a 32-bit hash of a name."""
-    number = np.int64(seed)
-    for i in range(start, stop):
-        number = ((number ^ np.int64(letters[i])) * _PRIME) & 0xFFFFFFFF
-    return int(number ^ number >> 15)
+def spread(number: int) -> int:
+    """Return a hash whose low bits depend on all of it."""
+    return number ^ number >> 15
 
 
 @kernel
@@ -69,16 +66,22 @@ def find_slot(letters: NDArray[np.uint8], start: int, stop: int, name_hash: int,
 
 
 @kernel
-def find_names(letters: NDArray[np.uint8], ends: NDArray[np.int64], table: Table, numbers: NDArray[np.int32]) -> None:
+def find_names(
+    letters: NDArray[np.uint8],
+    ends: NDArray[np.int64],
+    name_hashes: NDArray[np.int64],
+    table: Table,
+    numbers: NDArray[np.int32],
+) -> None:
     """Write the number of each name, ABSENT for one that is not known.
 
     `find_slot` written out: a call that is handed the table would count references to its arrays at every name.
     """
-    slots, _, stops, kept_letters, seed = table
+    slots, _, stops, kept_letters, _ = table
     mask, start = len(slots) - 1, 0
     for i in range(len(ends)):
         length = ends[i] - start
-        name_hash = hash_name(letters, start, ends[i], seed)
+        name_hash = spread(name_hashes[i])
         slot = name_hash & mask
         entry = slots[slot]
         while entry != ABSENT:
@@ -97,6 +100,7 @@ def find_names(letters: NDArray[np.uint8], ends: NDArray[np.int64], table: Table
 def add_names(
     letters: NDArray[np.uint8],
     ends: NDArray[np.int64],
+    name_hashes: NDArray[np.int64],
     first: int,
     known: int,
     most: int,
@@ -112,7 +116,7 @@ def add_names(
         if numbers[i] != ABSENT:
             continue
         start = ends[i - 1] if i > 0 else 0
-        name_hash = hash_name(letters, start, ends[i], table.seed)
+        name_hash = spread(name_hashes[i])
         slot, entry = find_slot(letters, start, ends[i], name_hash, table)
         if entry == ABSENT and known >= most:
             continue
@@ -142,11 +146,20 @@ def fill_slots(known: int, table: Table) -> None:
 
 
 @kernel
+def hash_all(letters: NDArray[np.uint8], ends: NDArray[np.int64], seed: int, hashes: NDArray[np.int64]) -> None:
+    """Write the number made of each name's letters."""
+    start = 0
+    for i in range(len(ends)):
+        hashes[i] = hash_letters(letters, start, ends[i], seed)
+        start = ends[i]
+
+
+@kernel
 def hash_names(known: int, table: Table) -> None:
     """Hash the known names; writes `hashes`."""
     for number in range(known):
         first = table.stops[number - 1] if number > 0 else 0
-        table.hashes[number] = hash_name(table.letters, first, table.stops[number], table.seed)
+        table.hashes[number] = spread(hash_letters(table.letters, first, table.stops[number], table.seed))
 
 
 @kernel

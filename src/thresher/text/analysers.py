@@ -72,8 +72,8 @@ class Analyser:
 
     def __call__(self, texts: Sequence[Text], positions: bool = False) -> list[Tokens]:
         """Return the tokens of each part for all texts."""
-        fields = [_fields(text) for text in texts]
-        plain = ["\n".join(parts.values()) for parts in fields]
+        fields = [] if all(isinstance(text, str) for text in texts) else [_fields(text) for text in texts]
+        plain: Sequence[Any] = ["\n".join(parts.values()) for parts in fields] if fields else texts
         sentences = any(part.startswith("sets") for part in self.parts)
         found = []
         if self.parts:
@@ -90,6 +90,8 @@ class Analyser:
 
     def _field_tokens(self, texts: Sequence[Text], fields: list[Mapping[str, str]], positions: bool) -> list[Tokens]:
         """Return the tokens of titles and of fields with other names, marked with the field's name."""
+        if not fields:
+            fields = [{}] * len(texts)
         marked = sorted({name for parts in fields for name in parts} - set(_PLAIN_FIELDS))
         if "title" in self.parts:
             marked.append("title")
@@ -167,8 +169,15 @@ def _from_function(function: Callable[[str], Iterable[str]], texts: Sequence[str
     encoded = encode([feature for row in features for feature in row])
     stops = np.cumsum([len(name) for name in encoded], dtype=np.int64)
     documents = np.cumsum([len(row) for row in features], dtype=np.int64)
-    nowhere = np.zeros(0, dtype=np.int64)
-    return Tokens(np.frombuffer(b"".join(encoded), dtype=np.uint8), stops, nowhere, nowhere, nowhere, documents)
+    return Tokens(
+        np.frombuffer(b"".join(encoded), dtype=np.uint8),
+        stops,
+        derived.NONE,
+        derived.NONE,
+        derived.NONE,
+        derived.NONE,
+        documents,
+    )
 
 
 def _strings(function: Callable[[str], Iterable[str]], text: str) -> list[str]:

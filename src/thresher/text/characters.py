@@ -39,8 +39,10 @@ def characters() -> Characters:
     lower = np.arange(_CODES, dtype=np.int32)
     codes, letters = np.array(table["lower"], dtype=np.int32).T
     lower[codes] = letters
-    ascii_words = (classes == WORD) & (lower < 128) & (np.arange(_CODES) < 128)
-    plain = np.where(ascii_words, lower, 0)[:256].astype(np.uint8)
+    first = classes[:256]
+    separates = np.where(first == SEPARATOR, 1, np.where(first == SEPARATOR | ENDING, 2, 0))
+    plain = np.where(first == WORD, lower[:256], separates).astype(np.uint8)
+    plain[128:] = 0
     return Characters(plain, classes, lower)
 
 

@@ -12,7 +12,7 @@ from thresher.kernels.rows import Rows
 from thresher.kernels.tokens import Tokens
 from thresher.kernels.vocabulary import rows_from_entries
 from thresher.text.analysers import Analyser, Part, Text
-from thresher.text.derived import document_of, gathered
+from thresher.text.derived import NONE, document_of, gathered
 from thresher.text.tokens import names, places_in
 from thresher.text.vocabulary import Vocabulary, entries
 from thresher.threads import ahead, count_threads
@@ -129,8 +129,7 @@ class TextFeatures:
         def analyse(batch: list[Text]) -> list[tuple[Tokens, NDArray[np.int32]]]:
             return [(tokens, vocabulary.numbers(tokens, grow=False)) for tokens in self.analyser(batch)]
 
-        alone = self.n_threads == 1 or self.analyser.remembers
-        for parts in map(analyse, batches(texts)) if alone else ahead(analyse, batches(texts), self.n_threads):
+        for parts in ahead(analyse, batches(texts), 1 if self.analyser.remembers else self.n_threads):
             if grow:
                 _number_new(parts, vocabulary)
             merged, documents = _merged(*zip(*parts, strict=True))
@@ -164,9 +163,8 @@ def _number_new(parts: list[tuple[Tokens, NDArray[np.int32]]], vocabulary: Vocab
     offsets = np.cumsum([0] + [len(letters) for letters, _ in named])
     stops = np.concatenate([ends + offset for (_, ends), offset in zip(named, offsets[:-1], strict=True)])
     letters, ends = gathered(np.concatenate([letters for letters, _ in named]), stops, order)
-    nowhere = np.zeros(0, dtype=np.int64)
     found = np.empty(len(order), dtype=np.int32)
-    found[order] = vocabulary.numbers(Tokens(letters, ends, nowhere, nowhere, nowhere, nowhere))
+    found[order] = vocabulary.numbers(Tokens(letters, ends, NONE, NONE, NONE, NONE, NONE))
     for (_, numbers), i, own in zip(parts, new, np.split(found, np.cumsum([len(i) for i in new])[:-1]), strict=True):
         numbers[i] = own
 

@@ -1,18 +1,25 @@
 """The names of the features and their numbers: a growable hash table that keeps the words."""
 
-import secrets
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.tokens import Tokens
-from thresher.kernels.vocabulary import ABSENT, Table, add_names, count_entries, fill_slots, find_names, hash_names
+from thresher.kernels.vocabulary import (
+    ABSENT,
+    Table,
+    add_names,
+    count_entries,
+    fill_slots,
+    find_names,
+    hash_all,
+    hash_names,
+)
 from thresher.text.derived import gathered
-from thresher.text.tokens import names
+from thresher.text.tokens import SEED, names
 
 _FIRST_ROOM = 1024
-_SEED = secrets.randbits(32)
 
 
 class Vocabulary:
@@ -66,17 +73,17 @@ class Vocabulary:
         """
         if found is None:
             found = np.empty(len(tokens.stops), dtype=np.int32)
-            find_names(tokens.letters, tokens.stops, self._table, found)
+            find_names(tokens.letters, tokens.stops, _hashes(tokens), self._table, found)
         if grow:
             self._add(tokens, found)
         return found
 
     def _add(self, tokens: Tokens, numbers: NDArray[np.int32]) -> None:
         """Give numbers to the tokens that have none, up to the cap; writes `numbers`."""
-        done = 0
+        done, hashes = 0, _hashes(tokens)
         while True:
             done, self.count = add_names(
-                tokens.letters, tokens.stops, done, self.count, self.most, self._table, numbers
+                tokens.letters, tokens.stops, hashes, done, self.count, self.most, self._table, numbers
             )
             if done == len(numbers):
                 return
@@ -97,6 +104,15 @@ class Vocabulary:
         return Vocabulary.from_names(*gathered(self.letters, self.stops, chosen), self.most)
 
 
+def _hashes(tokens: Tokens) -> NDArray[np.int64]:
+    """Return the hashes of the tokens, which the tokeniser has made already and others have not."""
+    if len(tokens.hashes) == len(tokens.stops):
+        return tokens.hashes
+    hashes = np.empty(len(tokens.stops), dtype=np.int64)
+    hash_all(tokens.letters, tokens.stops, SEED, hashes)
+    return hashes
+
+
 def _new_table(n_names: int, n_letters: int) -> Table:
     slots = 1 << max(2 * n_names, 8).bit_length()
     return Table(
@@ -104,7 +120,7 @@ def _new_table(n_names: int, n_letters: int) -> Table:
         np.zeros(max(n_names, 1), dtype=np.int64),
         np.zeros(max(n_names, 1), dtype=np.int64),
         np.zeros(max(n_letters, 1), dtype=np.uint8),
-        _SEED,
+        SEED,
     )
 
 
