@@ -1,9 +1,9 @@
 """Text in, categories out: features, learner, decisions and category names in the one object that every shell uses."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from thresher.kernels.elementary import sigmoid
 from thresher.kernels.rows import Labels, Rows
 from thresher.learners.labels import as_labels, judgements
 from thresher.learners.rows import strengths
+from thresher.newcomers import is_young, teach_young
 from thresher.reservoir import Kept, Reservoir, as_rows, kept
 from thresher.settings import check_settings, complete_settings, new_learner
 from thresher.text.analysers import Text
@@ -26,9 +27,9 @@ from thresher.text.strengths import inverse_frequencies, late_frequency, tfidf
 from thresher.threads import ahead
 from thresher.tuning import Step, reporter, tuned_decisions, watched
 
-# A category added after `fit` is young until it has had this many positives, repeated ones included; it is set against
-# the documents kept in at most so many rounds a correction.
-YOUNG, ROUNDS = 100, 50
+Scores = NDArray[np.float32]
+Empty = NDArray[np.bool_]
+Result = TypeVar("Result")
 
 
 class Categorizer:
@@ -187,33 +188,12 @@ class Categorizer:
         return self.learner.online_mistakes_ - before
 
     def _teach_young(self, categories: set[int], known: int, taught: list[Kept]) -> None:
-        """Set categories that were added after `fit`, and have few positives, against the documents kept.
-
-        Without it, one example would leave a category that accepts whatever shares enough common words with it. It ends
-        when a round makes no mistake and the documents just taught are accepted, or after so many rounds.
-        """
-        young = sorted(c for c in categories if c >= known or self._is_young(c))
+        """Set categories that were added after `fit`, and have few positives, against the documents kept."""
+        young = sorted(c for c in categories if c >= known or is_young(self.learner, c))
         documents = [old for old in self.reservoir.documents if all(old is not new for new in taught)] + taught
-        if not young:
-            return
-        rows = self._strong(as_rows(documents, self.features.vocabulary.count))
-        signs = np.array(
-            [1 if c in document.categories else -1 for document in documents for c in young], dtype=np.int8
-        )
-        judged = np.tile(np.array(young, dtype=np.int32), len(documents))
-        labels = Labels(np.arange(len(documents) + 1) * len(young), judged, signs, others=0)
-        positive = signs.reshape(-1, len(young)) > 0
-        positive[: -len(taught)] = False
-        for _ in range(ROUNDS):
-            before = self.learner.online_mistakes_.sum()
-            self.learner.partial_fit(rows, labels)
-            accepted = self.learner.score(rows)[:, young] > self.decisions.thresholds[young]
-            if self.learner.online_mistakes_.sum() == before and accepted[positive].all():
-                break
-
-    def _is_young(self, category: int) -> bool:
-        late = category >= len(self.learner.n_passes_)
-        return late and int(self.learner.positives_[category]) < YOUNG
+        if young:
+            rows = self._strong(as_rows(documents, self.features.vocabulary.count))
+            teach_young(self.learner, rows, documents, young, len(taught), self.decisions.thresholds)
 
     def _weights_at(self, rows: Rows, categories: list[int]) -> dict[str, NDArray[np.float32]]:
         """Return the last weights of a document's features for those categories that are known."""
@@ -236,29 +216,30 @@ class Categorizer:
             return strengths(rows, "sqrt", normalize=False)
         return tfidf(rows, self.idf)
 
-    def _scored(self, texts: Iterable[Text]) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
-        """Yield the raw scores of batches of texts, and which texts have no feature."""
+    def _scored(self, texts: Iterable[Text], use: Callable[[Scores, Empty], Result]) -> Iterator[Result]:
+        """Yield what is made of the raw scores of batches of texts, and of which texts have no feature; on threads."""
         if not self.learner.is_fitted:
             raise NotFittedError("this Categorizer has learned nothing yet (call fit, partial_fit or learn first)")
 
-        def score(batch: list[Text]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        def score(batch: list[Text]) -> Result:
             rows = self.features.rows(batch)
-            return self.learner.score(self._strong(rows)), np.diff(rows.indptr) == 0
+            return use(self.learner.score_checked(self._strong(rows)), np.diff(rows.indptr) == 0)
 
         yield from ahead(score, batches(texts), 1 if self.features.analyser.remembers else self.features.n_threads)
 
     def predict(self, texts: Iterable[Text]) -> list[list[str]]:
         """Return each text's categories by the decision policy, the best first; none where it has no known word."""
-        found = []
-        for scores, empty in self._scored(texts):
-            accepted = self.decisions.accepted(scores)
-            accepted[empty] = False
-            documents, numbers = np.nonzero(accepted)
-            best = np.lexsort((-self.decisions.reported(scores)[documents, numbers], documents))
-            names = [self.categories[c] for c in numbers[best].tolist()]
-            ends = np.cumsum(np.count_nonzero(accepted, axis=1)).tolist()
-            found += [names[start:end] for start, end in pairwise([0, *ends])]
-        return found
+        return list(chain.from_iterable(self._scored(texts, self._names)))
+
+    def _names(self, scores: Scores, empty: Empty) -> list[list[str]]:
+        """Return the categories accepted by each row of scores, the best first."""
+        accepted = self.decisions.accepted(scores)
+        accepted[empty] = False
+        documents, numbers = np.nonzero(accepted)
+        best = np.lexsort((self.decisions.thresholds[numbers] - scores[documents, numbers], documents))
+        names = [self.categories[c] for c in numbers[best].tolist()]
+        ends = np.cumsum(np.count_nonzero(accepted, axis=1)).tolist()
+        return [names[start:end] for start, end in pairwise([0, *ends])]
 
     def empty(self, texts: Iterable[Text]) -> NDArray[np.bool_]:
         """Tell for each text whether it has no feature that the model knows: such a text gets no categories."""
@@ -267,47 +248,47 @@ class Categorizer:
 
     def rank(self, texts: Iterable[Text], top: int | None = None) -> list[list[tuple[str, float, float]]]:
         """Return for each text (category, score, probability), the best first; a score above 1 is accepted."""
-        found = []
-        for scores, _ in self._scored(texts):
+
+        def ranked(scores: Scores, _: Empty) -> list[list[tuple[str, float, float]]]:
             reported, chances = self.decisions.reported(scores), self.decisions.probabilities(scores)
             order = np.argsort(-reported, axis=1, kind="stable")[:, :top]
-            found += [
+            return [
                 [(self.categories[c], float(reported[i, c]), float(chances[i, c])) for c in best]
                 for i, best in enumerate(order)
             ]
-        return found
+
+        return list(chain.from_iterable(self._scored(texts, ranked)))
 
     def rank_documents(self, category: str, texts: Iterable[Text]) -> list[tuple[int, float, float]]:
         """Return (index, score, probability) of the texts for one category, the best first."""
         number = self._number(category)
-        ranked = [entry for scores, _ in self._scored(texts) for entry in self._column(scores, number)]
+        own = self.decisions.selected([number])
+
+        def column(scores: Scores, _: Empty) -> list[tuple[float, float]]:
+            few = scores[:, [number]]
+            return list(zip(own.reported(few)[:, 0].tolist(), own.probabilities(few)[:, 0].tolist(), strict=True))
+
+        ranked = list(chain.from_iterable(self._scored(texts, column)))
         order = np.argsort([-score for score, _ in ranked], kind="stable")
         return [(int(i), *ranked[i]) for i in order]
 
-    def _column(self, scores: NDArray[np.float32], number: int) -> Iterator[tuple[float, float]]:
-        own = self.decisions.selected([number])
-        column = scores[:, [number]]
-        yield from zip(own.reported(column)[:, 0].tolist(), own.probabilities(column)[:, 0].tolist(), strict=True)
-
     def decision_function(self, texts: Iterable[Text], *, raw: bool = False) -> NDArray[np.float64]:
         """Return the reported scores, (texts, categories), accepted above 1; or the raw ones."""
-        parts = [
-            scores.astype(np.float64) if raw else self.decisions.reported(scores) for scores, _ in self._scored(texts)
-        ]
-        return np.concatenate(parts) if parts else np.zeros((0, len(self.categories)))
+        return self._matrix(texts, lambda scores: scores.astype(np.float64) if raw else self.decisions.reported(scores))
 
     def predict_proba(self, texts: Iterable[Text], *, paper: bool = False) -> NDArray[np.float64]:
         """Return the calibrated probabilities, (texts, categories); or the paper's, 1 / (1 + e^-F) of the raw score."""
-        parts = [
-            sigmoid(scores) if paper else self.decisions.probabilities(scores) for scores, _ in self._scored(texts)
-        ]
+        return self._matrix(texts, sigmoid if paper else self.decisions.probabilities)
+
+    def _matrix(self, texts: Iterable[Text], use: Callable[[Scores], NDArray[np.float64]]) -> NDArray[np.float64]:
+        parts = list(self._scored(texts, lambda scores, _: use(scores)))
         return np.concatenate(parts) if parts else np.zeros((0, len(self.categories)))
 
     def explain(self, text: Text, category: str | None = None) -> Explanation:
         """Return the words that made the score of a category, by default of the best one."""
         if not self.categories and self.learner.is_fitted:
             raise TextError("there are no categories to explain")
-        scores, empty = next(self._scored([text]))
+        scores, empty = next(self._scored([text], lambda *found: found))
         reported = self.decisions.reported(scores)[0]
         number = int(reported.argmax()) if category is None else self._number(category)
         rows = self.features.rows([text])

@@ -163,7 +163,11 @@ class MistakeDrivenLearner(Settings):
         checked = as_rows(rows)
         if checked.n_features != blocks.n_features:
             raise RowsError(f"rows have {checked.n_features} features, and the learner has {blocks.n_features}")
-        scores = score(self.strengths(checked), blocks, count_threads(self.n_threads))
+        return self.score_checked(checked)
+
+    def score_checked(self, rows: Rows) -> NDArray[np.float32]:
+        """Return the raw scores of rows that are known to be in order, such as those that text features make."""
+        scores = score(self.strengths(rows), self._fitted(), count_threads(self.n_threads))
         untaught = self.positives_ == 0
         if untaught.any():
             scores[:, untaught] = np.minimum(scores[:, untaught], np.float32(self.theta))

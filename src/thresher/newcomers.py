@@ -1,0 +1,43 @@
+"""How a category added after `fit` learns what it is not; `Categorizer` calls it after each of its corrections."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.kernels.rows import Labels, Rows
+from thresher.learners.learner import MistakeDrivenLearner
+from thresher.reservoir import Kept
+
+# Positives, repeated ones included, up to which a category counts as young; and rounds after a correction at the most.
+YOUNG, ROUNDS = 100, 50
+
+
+def is_young(learner: MistakeDrivenLearner, category: int) -> bool:
+    """Tell whether a category was added after `fit` and has had few positives."""
+    late = category >= len(learner.n_passes_)
+    return late and int(learner.positives_[category]) < YOUNG
+
+
+def teach_young(
+    learner: MistakeDrivenLearner,
+    rows: Rows,
+    documents: list[Kept],
+    young: list[int],
+    n_taught: int,
+    thresholds: NDArray[np.float64],
+) -> None:
+    """Set young categories against documents, the last `n_taught` of them just taught; changes the learner.
+
+    Without it, one example would leave a category that accepts whatever shares enough common words with it. It ends when
+    a round makes no mistake and the documents just taught are accepted, or after so many rounds.
+    """
+    member = np.array([[c in document.categories for c in young] for document in documents])
+    signs = np.where(member, 1, -1).astype(np.int8).reshape(-1)
+    judged = np.tile(np.array(young, dtype=np.int32), len(documents))
+    labels = Labels(np.arange(len(documents) + 1) * len(young), judged, signs, others=0)
+    must_accept = member & (np.arange(len(documents)) >= len(documents) - n_taught)[:, None]
+    for _ in range(ROUNDS):
+        before = learner.online_mistakes_.sum()
+        learner.partial_fit(rows, labels)
+        accepted = learner.score_checked(rows)[:, young] > thresholds[young]
+        if learner.online_mistakes_.sum() == before and accepted[must_accept].all():
+            break
