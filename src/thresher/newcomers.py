@@ -27,8 +27,8 @@ def teach_young(
 ) -> None:
     """Set young categories against documents, the last `n_taught` of them just taught; changes the learner.
 
-    Without it, one example would leave a category that accepts whatever shares enough common words with it. It ends when
-    a round makes no mistake and the documents just taught are accepted, or after so many rounds.
+    Without it, one example would leave a category that accepts whatever shares enough common words with it. It ends
+    when a round makes no mistake and the documents just taught are accepted, or after so many rounds.
     """
     member = np.array([[c in document.categories for c in young] for document in documents])
     signs = np.where(member, 1, -1).astype(np.int8).reshape(-1)

@@ -62,11 +62,11 @@ def set_targets(labels: Labels, row: int, first: int, learning: NDArray[np.bool_
 
 
 @kernel
-def any_listed(labels: Labels, row: int, first: int, width: int) -> bool:
+def any_listed(indptr: NDArray[np.int64], categories: NDArray[np.int32], row: int, first: int, width: int) -> bool:
     """Tell whether the row lists a category of the block."""
     count = 0
-    for k in range(labels.indptr[row], labels.indptr[row + 1]):
-        count += 0 <= labels.categories[k] - first < width
+    for k in range(indptr[row], indptr[row + 1]):
+        count += 0 <= categories[k] - first < width
     return count > 0
 
 
@@ -75,30 +75,32 @@ def learn_rows(
     examples: Examples, order: NDArray[np.int64], rule: Rule, block: int, lanes: Lanes, weights: Weights
 ) -> None:
     """Learn the rows in `order` for one block of categories; writes the block's lanes and weights."""
-    rows, labels = examples.rows, examples.labels
+    # The arrays of a tuple are taken out once: each look into it counts references.
+    indptr, indices, strengths, _ = examples.rows
+    label_indptr, categories, _, others = examples.labels
     learning, seen, mistakes = lanes.learning[block], lanes.examples[block], lanes.mistakes[block]
-    own, width = block_of(weights, block), len(lanes.lanes)
+    own, marks, width = block_of(weights, block), lanes.lanes, len(lanes.lanes)
+    weight, first = own.weight, block * width
     scores, limits = np.empty(width, dtype=np.float32), np.empty(width, dtype=np.float32)
     targets = np.empty(width, dtype=np.int8)
-    set_limits(rule, labels.others, learning, limits)
+    set_limits(rule, others, learning, limits)
     for row in order:
-        start, stop = rows.indptr[row], rows.indptr[row + 1]
-        score_lanes(rows.indices, rows.data, start, stop, own.weight, lanes.lanes, scores)
-        if labels.others < 0:
+        start, stop = indptr[row], indptr[row + 1]
+        score_lanes(indices, strengths, start, stop, weight, marks, scores)
+        if others < 0:
             for lane in range(width):
                 seen[lane] += learning[lane]
-        if not any_listed(labels, row, block * width, width) and not any_over(scores, limits, lanes.lanes):
+        if not any_listed(label_indptr, categories, row, first, width) and not any_over(scores, limits, marks):
             continue
-        set_targets(labels, row, block * width, learning, targets)
+        set_targets(examples.labels, row, first, learning, targets)
         for lane in range(width):
-            if labels.others == 0 and targets[lane] != 0:
+            if others == 0 and targets[lane] != 0:
                 seen[lane] += 1
             promote = targets[lane] > 0 and scores[lane] <= rule.high
             if promote or (targets[lane] < 0 and scores[lane] >= rule.low):
                 mistakes[lane] += 1
-                step_features(
-                    rows.indices[start:stop], move_of(examples.steps, row, lane, promote, seen[lane]), rule, own
-                )
+                move = move_of(examples.steps, row, lane, promote, seen[lane])
+                step_features(indices[start:stop], move, rule, own)
 
 
 @kernel
@@ -113,12 +115,13 @@ def score_rows(
     rows: Rows, start: int, stop: int, lanes: tuple[int, ...], weight: NDArray[np.float32], scores: NDArray[np.float32]
 ) -> None:
     """Write into `scores` (rows, categories) the scores of the rows from start to stop."""
+    indptr, indices, strengths, _ = rows
     width = len(lanes)
     total = np.empty(width, dtype=np.float32)
     for block in range(weight.shape[0]):
-        first = block * width
+        own, first = weight[block], block * width
         last = min(first + width, scores.shape[1])
         for row in range(start, stop):
-            score_lanes(rows.indices, rows.data, rows.indptr[row], rows.indptr[row + 1], weight[block], lanes, total)
+            score_lanes(indices, strengths, indptr[row], indptr[row + 1], own, lanes, total)
             for category in range(first, last):
                 scores[row, category] = total[category - first]

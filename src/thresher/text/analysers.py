@@ -72,7 +72,7 @@ class Analyser:
 
     def __call__(self, texts: Sequence[Text], positions: bool = False) -> list[Tokens]:
         """Return the tokens of each part for all texts."""
-        fields = [] if all(isinstance(text, str) for text in texts) else [_fields(text) for text in texts]
+        fields = [] if set(map(type, texts)) <= {str} else [_fields(text) for text in texts]
         plain: Sequence[Any] = ["\n".join(parts.values()) for parts in fields] if fields else texts
         sentences = any(part.startswith("sets") for part in self.parts)
         found = []
@@ -90,9 +90,8 @@ class Analyser:
 
     def _field_tokens(self, texts: Sequence[Text], fields: list[Mapping[str, str]], positions: bool) -> list[Tokens]:
         """Return the tokens of titles and of fields with other names, marked with the field's name."""
-        if not fields:
-            fields = [{}] * len(texts)
         marked = sorted({name for parts in fields for name in parts} - set(_PLAIN_FIELDS))
+        fields = fields or [{}] * len(texts)
         if "title" in self.parts:
             marked.append("title")
         found = []

@@ -17,7 +17,7 @@ from thresher.text.tokens import names, places_in
 from thresher.text.vocabulary import Vocabulary, entries
 from thresher.threads import ahead, count_threads
 
-BATCH_TEXTS, BATCH_LETTERS = 512, 2**22
+BATCH_TEXTS, BATCH_LETTERS = 768, 2**22
 MOST_FEATURES = 2**20
 
 Entries = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -208,7 +208,7 @@ def batches(texts: Iterable[Text]) -> Iterator[list[Text]]:
 
 
 def _bounded(batch: list[Any]) -> Iterator[list[Any]]:
-    if len(batch) == 1 or sum(map(len, (text for text in batch if isinstance(text, str)))) <= BATCH_LETTERS:
+    if len(batch) == 1 or (set(map(type, batch)) != {str}) or sum(map(len, batch)) <= BATCH_LETTERS:
         yield batch
     else:
         yield from _bounded(batch[: len(batch) // 2])

@@ -22,7 +22,7 @@ def tokenize(texts: Sequence[str], positions: bool = False) -> Tokens:
     """
     encoded = encode(texts)
     text = np.frombuffer(b" ".join([*encoded, b""]), dtype=np.uint8)
-    ends = np.cumsum([len(part) + 1 for part in encoded], dtype=np.int64) - 1
+    ends = np.cumsum(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)) + 1) - 1
     room = 2 * len(text) + len(ends) + 8
     most = len(text) // 2 + len(ends) + 1  # a token has a letter and a separator, or shares its characters with one
     starts, stops, sentences = (np.empty(most if positions else 0, dtype=np.int64) for _ in range(3))
@@ -47,7 +47,8 @@ def encode(texts: Sequence[str]) -> list[bytes]:
     except AttributeError:
         wrong = next(text for text in texts if not isinstance(text, str))
         raise TextError(f"texts must be str, not {type(wrong).__name__}") from None
-    foreign = [i for i, part in enumerate(encoded) if len(part) != len(texts[i])]
+    lengths = zip(map(len, encoded), map(len, texts), strict=True)
+    foreign = [i for i, (after, before) in enumerate(lengths) if after != before]
     if foreign:
         parts = [encoded[i] for i in foreign]
         ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
