@@ -259,13 +259,14 @@ every_long_text = pytest.mark.parametrize("piece", LONG_TEXTS.values(), ids=LONG
 def test_each_byte_is_read_a_few_times_however_long_the_text(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "code_point", plain(kernels.code_point))
     monkeypatch.setattr(kernels, "write_code_point", plain(kernels.write_code_point))
-    monkeypatch.setattr(kernels, "hash_letters", plain(kernels.hash_letters))
+    for name in ("take_letters", "sized"):
+        monkeypatch.setattr(kernels, name, plain(getattr(kernels, name)))
     for size in (400, 800):
         data = (piece * (size // len(piece))).encode() + b" "
         text, room = CountedText(data), np.empty(2 * len(data) + 9, dtype=np.int64)
-        letters, places = np.empty(len(room), dtype=np.uint8), [room.copy() for _ in range(5)]
+        letters, places = np.empty(len(room), dtype=np.uint8), [room.copy() for _ in range(6)]
         tokens = kernels.Tokens._make([letters, *places, np.array([len(data) - 1])])
-        plain(kernels.tokenize_text)(text, *characters(), 1, tokens)
+        plain(kernels.tokenize_text)(text, *characters(), tokens)
         plain(kernels.must_be_composed)(text, np.array([len(data)]), characters().classes)
         assert text.reads <= 5 * len(data) + 5
 

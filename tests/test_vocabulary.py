@@ -12,7 +12,6 @@ from thresher.kernels import vocabulary as kernels
 from thresher.kernels.compiler import COMPILED
 from thresher.kernels.tokens import Tokens
 from thresher.text import vocabulary as vocabulary_module
-from thresher.text.tokens import SEED
 from thresher.text.vocabulary import Vocabulary, entries
 
 MANY = 100_000 if COMPILED else 3_000
@@ -26,7 +25,7 @@ def tokens(names: Sequence[str]) -> Tokens:
     nowhere = np.zeros(0, dtype=np.int64)
     letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
     stops = np.cumsum([len(name) for name in encoded], dtype=np.int64)
-    return Tokens(letters, stops, nowhere, nowhere, nowhere, nowhere, np.array([len(names)]))
+    return Tokens(letters, stops, nowhere, nowhere, nowhere, nowhere, nowhere, np.array([len(names)]))
 
 
 def numbers(vocabulary: Vocabulary, names: Sequence[str], grow: bool = True) -> list[int]:
@@ -128,9 +127,10 @@ def test_no_tokens_have_no_numbers() -> None:
 def test_names_that_collide_in_the_low_bits_keep_their_own_numbers() -> None:
     candidates = [f"n{i}" for i in range(12_000)]
     data = tokens(candidates)
-    hashes = np.empty(len(candidates), dtype=np.int64)
-    kernels.hash_all(data.letters, data.stops, SEED, hashes)
-    slots = [kernels.spread(number) & 0x3FF for number in hashes.tolist()]
+    keys, rests = np.empty(len(candidates), dtype=np.int64), np.empty(len(candidates), dtype=np.int64)
+    kernels.make_keys(data.letters, data.stops, keys, rests)
+    pairs = zip(keys.tolist(), rests.tolist(), strict=True)
+    slots = [kernels.name_hash(key, rest, vocabulary_module.SEEDS) & 0x3FF for key, rest in pairs]
     commonest = max(set(slots), key=slots.count)
     colliding = [name for name, slot in zip(candidates, slots, strict=True) if slot == commonest]
     assert len(colliding) >= 12
@@ -145,7 +145,7 @@ def test_names_of_one_hash_keep_their_own_numbers(monkeypatch: pytest.MonkeyPatc
     def in_python(kernel: Callable[..., Any]) -> Callable[..., Any]:
         return getattr(kernel, "py_func", kernel)
 
-    monkeypatch.setattr(kernels, "spread", lambda number: 4095)  # the last slot of the table
+    monkeypatch.setattr(kernels, "name_hash", lambda key, rest, seeds: 4095)  # the last slot of the table
     for name in ("add_names", "find_names", "hash_names"):
         monkeypatch.setattr(vocabulary_module, name, in_python(getattr(kernels, name)))
     names = ["a", "b", "ab", "ba", "", "b", "a", "é"]

@@ -10,19 +10,21 @@ from thresher.kernels.compiler import kernel
 SEPARATOR, WORD, MARK, BIGRAM, IGNORED, CLASS = 0, 1, 2, 3, 4, 7
 ENDING, UNASSIGNED, NORMALIZE = 8, 16, 64
 LONGEST_TOKEN = 64
+KEY_LETTERS = 7
 PRIME = 16777619  # of the 32-bit FNV hash; products stay below 2**57
 
 
 class Tokens(NamedTuple):
     """The tokens of some documents: their bytes end to end, where each stops, and where each document's stop.
 
-    `hashes` holds a number made of each token's letters, or nothing. `starts` and `ends` say where a token stands in
-    the text, in bytes; `sentences` in which sentence.
+    `keys` and `rests` hold numbers made of each token's letters, or nothing. `starts` and `ends` say where a token
+    stands in the text, in bytes; `sentences` in which sentence.
     """
 
     letters: NDArray[np.uint8]
     stops: NDArray[np.int64]
-    hashes: NDArray[np.int64]
+    keys: NDArray[np.int64]
+    rests: NDArray[np.int64]
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
     sentences: NDArray[np.int64]
@@ -85,11 +87,24 @@ def must_be_composed(
 
 
 @kernel
-def hash_letters(letters: NDArray[np.uint8], start: int, stop: int, number: int) -> int:
-    """Return a 32-bit FNV hash of some letters, going on from the number of those before."""
+def take_letters(letters: NDArray[np.uint8], start: int, stop: int, key: int, rest: int, size: int) -> tuple[int, int]:
+    """Return the key and the rest of a name of `size` letters after some more of them.
+
+    The key holds the first seven letters; the rest is an FNV hash of those that follow.
+    """
     for i in range(start, stop):
-        number = ((number ^ int(letters[i])) * PRIME) & 0xFFFFFFFF
-    return number
+        if size < KEY_LETTERS:
+            key |= int(letters[i]) << 8 * size
+        else:
+            rest = ((rest ^ int(letters[i])) * PRIME) & 0xFFFFFFFF
+        size += 1
+    return key, rest
+
+
+@kernel
+def sized(key: int, size: int) -> int:
+    """Return a key with the name's size; names of one key and up to seven letters are the same."""
+    return key | min(size, KEY_LETTERS + 1) << 8 * KEY_LETTERS
 
 
 @kernel
@@ -98,7 +113,6 @@ def tokenize_text(
     plain: NDArray[np.uint8],
     classes: NDArray[np.uint8],
     lower: NDArray[np.int32],
-    seed: int,
     tokens: Tokens,
 ) -> int:
     """Write the tokens of the documents, each of which ends with a space at `tokens.documents`, and their ends there.
@@ -108,30 +122,33 @@ def tokenize_text(
     `plain` is a shortcut for ASCII: the lower case of a letter or digit, 1 for what separates words and 2 for what
     separates sentences too, 0 for all else. Returns the number of tokens.
     """
-    letters, stops, hashes, starts, ends, sentences, documents = tokens
+    letters, stops, keys, rests, starts, ends, sentences, documents = tokens
     located = len(starts) > 0  # the arrays of a tuple are taken out once: each look into it counts references
     count = place = i = 0
     for document in range(len(documents)):
         stop = documents[document]
-        kind, length, sentence, number = SEPARATOR, 0, 0, seed
+        kind, length, sentence, key, rest = SEPARATOR, 0, 0, 0, 0
         begin, start, end, previous = place, i, i, i
         while i <= stop:
             letter = plain[text[i]]
             if letter > 2 and kind != BIGRAM and length < LONGEST_TOKEN:
                 if kind == SEPARATOR:
-                    kind, start = WORD, i
+                    kind, start, begin = WORD, i, place
                 while letter > 2 and length < LONGEST_TOKEN:
                     letters[place] = letter
-                    number = ((number ^ int(letter)) * PRIME) & 0xFFFFFFFF
+                    if place - begin < KEY_LETTERS:
+                        key |= int(letter) << 8 * (place - begin)
+                    else:
+                        rest = ((rest ^ int(letter)) * PRIME) & 0xFFFFFFFF
                     place, length, i = place + 1, length + 1, i + 1
                     letter = plain[text[i]]
                 end = i
             if 0 < letter <= 2 and kind != BIGRAM:
                 if kind == WORD:
-                    stops[count], hashes[count] = place, number
+                    stops[count], keys[count], rests[count] = place, sized(key, place - begin), rest
                     if located:
                         starts[count], ends[count], sentences[count] = start, end, sentence
-                    count, kind, length, number = count + 1, SEPARATOR, 0, seed
+                    count, kind, length, key, rest = count + 1, SEPARATOR, 0, 0, 0
                 sentence += letter == 2
                 i += 1
                 continue
@@ -143,27 +160,27 @@ def tokenize_text(
                 continue
             if now != kind:
                 if kind == WORD or (kind == BIGRAM and length == 1):
-                    stops[count], hashes[count] = place, number
+                    stops[count], keys[count], rests[count] = place, sized(key, place - begin), rest
                     if located:
                         starts[count], ends[count], sentences[count] = start, end, sentence
                     count += 1
                 elif kind == BIGRAM:
                     place = begin
-                kind, length, begin, start, number = now, 0, place, i, seed
+                kind, length, begin, start, key, rest = now, 0, place, i, 0, 0
             if entry & ENDING:
                 sentence += 1
             before = place
             if now == BIGRAM or (now == WORD and length < LONGEST_TOKEN):
                 place = write_code_point(lower[code], place, letters)
-                number = hash_letters(letters, before, place, number)
+                key, rest = take_letters(letters, before, place, key, rest, before - begin)
             if now == BIGRAM and length > 0:
-                stops[count], hashes[count] = place, number
+                stops[count], keys[count], rests[count] = place, sized(key, place - begin), rest
                 if located:
                     starts[count], ends[count], sentences[count] = previous, i + width, sentence
                 count += 1
                 begin = place
                 place = write_code_point(lower[code], place, letters)
-                number = hash_letters(letters, begin, place, seed)
+                key, rest = take_letters(letters, begin, place, 0, 0, 0)
             length += 1 if now != SEPARATOR else 0
             previous, end = i, i + width
             i += width

@@ -10,25 +10,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.compiler import kernel
-from thresher.kernels.tokens import hash_letters
+from thresher.kernels.tokens import KEY_LETTERS, sized, take_letters
 
 ABSENT = -1
 MOST = 2**31 - 1
 
 
 class Table(NamedTuple):
-    """Open addressing: a slot holds hash << 31 | number; the letters of number n end at `stops[n]`."""
+    """Open addressing: a slot holds hash << 31 | number, and the name's key; the letters of number n end at `stops[n]`.
+
+    `seeds` are the factors of the hash, drawn for each process.
+    """
 
     slots: NDArray[np.int64]
+    keys: NDArray[np.int64]
     hashes: NDArray[np.int64]
     stops: NDArray[np.int64]
     letters: NDArray[np.uint8]
-    seed: int
+    seeds: tuple[int, int]
 
 
 @kernel
-def spread(number: int) -> int:
-    """Return a hash whose low bits depend on all of it."""
+def name_hash(key: int, rest: int, seeds: tuple[int, int]) -> int:
+    """Return a 32-bit hash of a name, linear in the halves of its key with random factors: none can plan collisions."""
+    number = ((key & 0xFFFFFFFF) * seeds[0] + (key >> 32) * seeds[1] + rest) & 0xFFFFFFFF
     return number ^ number >> 15
 
 
@@ -44,24 +49,26 @@ def same_name(
 
 
 @kernel
-def find_slot(letters: NDArray[np.uint8], start: int, stop: int, name_hash: int, table: Table) -> tuple[int, int]:
+def find_slot(
+    letters: NDArray[np.uint8], start: int, stop: int, key: int, hashed: int, table: Table
+) -> tuple[int, int]:
     """Return the slot where a name is, or the empty one where it belongs, and what that slot held: -1 if nothing.
 
     The slot is read once, so that a thread may look while another adds names: it may miss one that is being added, but
     the number that it returns has the letters that it looked for.
     """
-    slots, _, stops, kept_letters, _ = table
+    slots, _, _, stops, kept_letters, _ = table
     mask, length = len(slots) - 1, stop - start
-    slot = name_hash & mask
-    entry = slots[slot]
+    slot = hashed & mask
+    entry = slots[slot, 0]
     while entry != ABSENT:
-        if entry >> 31 == name_hash:
+        if entry >> 31 == hashed and slots[slot, 1] == key:
             number = entry & MOST
             first = stops[number - 1] if number > 0 else 0
             if stops[number] - first == length and same_name(letters, start, kept_letters, first, length):
                 break
         slot = (slot + 1) & mask
-        entry = slots[slot]
+        entry = slots[slot, 0]
     return slot, entry
 
 
@@ -69,29 +76,33 @@ def find_slot(letters: NDArray[np.uint8], start: int, stop: int, name_hash: int,
 def find_names(
     letters: NDArray[np.uint8],
     ends: NDArray[np.int64],
-    name_hashes: NDArray[np.int64],
+    keys: NDArray[np.int64],
+    rests: NDArray[np.int64],
     table: Table,
     numbers: NDArray[np.int32],
 ) -> None:
     """Write the number of each name, ABSENT for one that is not known.
 
-    `find_slot` written out: a call that is handed the table would count references to its arrays at every name.
+    `find_slot` written out, for a call that is handed the table would count references to its arrays at every name;
+    and a short name is known by its key alone.
     """
-    slots, _, stops, kept_letters, _ = table
+    slots, _, _, stops, kept_letters, seeds = table
     mask, start = len(slots) - 1, 0
     for i in range(len(ends)):
-        length = ends[i] - start
-        name_hash = spread(name_hashes[i])
-        slot = name_hash & mask
-        entry = slots[slot]
+        key, length = keys[i], ends[i] - start
+        hashed = name_hash(key, rests[i], seeds)
+        slot = hashed & mask
+        entry = slots[slot, 0]
         while entry != ABSENT:
-            if entry >> 31 == name_hash:
+            if entry >> 31 == hashed and slots[slot, 1] == key:
                 number = entry & MOST
-                first = stops[number - 1] if number > 0 else 0
-                if stops[number] - first == length and same_name(letters, start, kept_letters, first, length):
+                first = stops[number - 1] if number > 0 and length > KEY_LETTERS else 0
+                if length <= KEY_LETTERS or (
+                    stops[number] - first == length and same_name(letters, start, kept_letters, first, length)
+                ):
                     break
             slot = (slot + 1) & mask
-            entry = slots[slot]
+            entry = slots[slot, 0]
         numbers[i] = entry & MOST if entry != ABSENT else ABSENT
         start = ends[i]
 
@@ -100,7 +111,8 @@ def find_names(
 def add_names(
     letters: NDArray[np.uint8],
     ends: NDArray[np.int64],
-    name_hashes: NDArray[np.int64],
+    keys: NDArray[np.int64],
+    rests: NDArray[np.int64],
     first: int,
     known: int,
     most: int,
@@ -116,8 +128,8 @@ def add_names(
         if numbers[i] != ABSENT:
             continue
         start = ends[i - 1] if i > 0 else 0
-        name_hash = spread(name_hashes[i])
-        slot, entry = find_slot(letters, start, ends[i], name_hash, table)
+        hashed = name_hash(keys[i], rests[i], table.seeds)
+        slot, entry = find_slot(letters, start, ends[i], keys[i], hashed, table)
         if entry == ABSENT and known >= most:
             continue
         if entry == ABSENT:
@@ -126,9 +138,10 @@ def add_names(
             if known >= room or end > len(table.letters):
                 return i, known
             table.letters[place:end] = letters[start : ends[i]]
-            table.hashes[known], table.stops[known] = name_hash, end
-            entry = name_hash << 31 | known
-            table.slots[slot] = entry
+            table.keys[known], table.hashes[known], table.stops[known] = keys[i], hashed, end
+            entry = hashed << 31 | known
+            table.slots[slot, 1] = keys[i]
+            table.slots[slot, 0] = entry
             known += 1
         numbers[i] = entry & MOST
     return len(ends), known
@@ -140,26 +153,29 @@ def fill_slots(known: int, table: Table) -> None:
     mask = len(table.slots) - 1
     for number in range(known):
         slot = table.hashes[number] & mask
-        while table.slots[slot] != ABSENT:
+        while table.slots[slot, 0] != ABSENT:
             slot = (slot + 1) & mask
-        table.slots[slot] = table.hashes[number] << 31 | number
+        table.slots[slot, 1] = table.keys[number]
+        table.slots[slot, 0] = table.hashes[number] << 31 | number
 
 
 @kernel
-def hash_all(letters: NDArray[np.uint8], ends: NDArray[np.int64], seed: int, hashes: NDArray[np.int64]) -> None:
-    """Write the number made of each name's letters."""
+def make_keys(
+    letters: NDArray[np.uint8], ends: NDArray[np.int64], keys: NDArray[np.int64], rests: NDArray[np.int64]
+) -> None:
+    """Write the numbers made of each name's letters, as the tokeniser makes them on its way."""
     start = 0
     for i in range(len(ends)):
-        hashes[i] = hash_letters(letters, start, ends[i], seed)
+        key, rest = take_letters(letters, start, ends[i], 0, 0, 0)
+        keys[i], rests[i] = sized(key, ends[i] - start), rest
         start = ends[i]
 
 
 @kernel
-def hash_names(known: int, table: Table) -> None:
-    """Hash the known names; writes `hashes`."""
+def hash_names(known: int, rests: NDArray[np.int64], table: Table) -> None:
+    """Hash the known names by their keys and rests; writes `hashes`."""
     for number in range(known):
-        first = table.stops[number - 1] if number > 0 else 0
-        table.hashes[number] = spread(hash_letters(table.letters, first, table.stops[number], table.seed))
+        table.hashes[number] = name_hash(table.keys[number], rests[number], table.seeds)
 
 
 @kernel

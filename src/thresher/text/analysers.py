@@ -168,15 +168,8 @@ def _from_function(function: Callable[[str], Iterable[str]], texts: Sequence[str
     encoded = encode([feature for row in features for feature in row])
     stops = np.cumsum([len(name) for name in encoded], dtype=np.int64)
     documents = np.cumsum([len(row) for row in features], dtype=np.int64)
-    return Tokens(
-        np.frombuffer(b"".join(encoded), dtype=np.uint8),
-        stops,
-        derived.NONE,
-        derived.NONE,
-        derived.NONE,
-        derived.NONE,
-        documents,
-    )
+    letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    return Tokens._make([letters, stops, *[derived.NONE] * 5, documents])
 
 
 def _strings(function: Callable[[str], Iterable[str]], text: str) -> list[str]:

@@ -40,9 +40,9 @@ def _located(
 ) -> Tokens:
     documents = np.cumsum(np.bincount(owners, minlength=len(tokens.documents)))
     if len(tokens.starts) == 0:
-        return Tokens(letters, stops, NONE, tokens.starts, tokens.ends, tokens.sentences, documents)
+        return Tokens(letters, stops, NONE, NONE, tokens.starts, tokens.ends, tokens.sentences, documents)
     starts, ends = tokens.starts[members].min(axis=1), tokens.ends[members].max(axis=1)
-    return Tokens(letters, stops, NONE, starts, ends, tokens.sentences[members[:, -1]], documents)
+    return Tokens(letters, stops, NONE, NONE, starts, ends, tokens.sentences[members[:, -1]], documents)
 
 
 def _within(tokens: Tokens, members: NDArray[np.int64], sentence: bool = False) -> NDArray[np.int64]:
@@ -89,7 +89,7 @@ def prefixed(tokens: Tokens, prefix: str) -> Tokens:
     named = np.empty(joined_length(stops, members), dtype=np.uint8)
     named_stops = np.empty(len(members), dtype=np.int64)
     join_names(letters, stops, members, COLON, named, named_stops)
-    return tokens._replace(letters=named, stops=named_stops, hashes=NONE)
+    return tokens._replace(letters=named, stops=named_stops, keys=NONE, rests=NONE)
 
 
 def pieces(tokens: Tokens, low: int, high: int) -> Tokens:
@@ -123,5 +123,5 @@ def replaced(
     """Return the tokens with each one's name replaced by that of its number; those with an empty name are left out."""
     kept = np.diff(stops, prepend=0)[numbers] > 0
     documents = np.cumsum(np.bincount(document_of(tokens)[kept], minlength=len(tokens.documents)))
-    starts, ends, sentences = (array[kept] if len(array) else array for array in tokens[3:6])
-    return Tokens(*gathered(letters, stops, numbers[kept]), NONE, starts, ends, sentences, documents)
+    starts, ends, sentences = (array[kept] if len(array) else array for array in tokens[4:7])
+    return Tokens(*gathered(letters, stops, numbers[kept]), NONE, NONE, starts, ends, sentences, documents)

@@ -164,7 +164,7 @@ def _number_new(parts: list[tuple[Tokens, NDArray[np.int32]]], vocabulary: Vocab
     stops = np.concatenate([ends + offset for (_, ends), offset in zip(named, offsets[:-1], strict=True)])
     letters, ends = gathered(np.concatenate([letters for letters, _ in named]), stops, order)
     found = np.empty(len(order), dtype=np.int32)
-    found[order] = vocabulary.numbers(Tokens(letters, ends, NONE, NONE, NONE, NONE, NONE))
+    found[order] = vocabulary.numbers(Tokens._make([letters, ends, *[NONE] * 6]))
     for (_, numbers), i, own in zip(parts, new, np.split(found, np.cumsum([len(i) for i in new])[:-1]), strict=True):
         numbers[i] = own
 

@@ -1,7 +1,6 @@
 """Texts to tokens: encoding, normal form, the tokeniser's kernel. Analysers call it."""
 
 import itertools
-import secrets
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,8 +9,6 @@ from numpy.typing import NDArray
 from thresher.errors import TextError
 from thresher.kernels.tokens import Tokens, must_be_composed, tokenize_text
 from thresher.text.characters import COMBINING, NORMALIZE, SECOND, UNASSIGNED, characters, composed
-
-SEED = secrets.randbits(32)  # of the hashes of names, drawn for each process: nobody can prepare names that collide
 
 
 def tokenize(texts: Sequence[str], positions: bool = False) -> Tokens:
@@ -26,16 +23,16 @@ def tokenize(texts: Sequence[str], positions: bool = False) -> Tokens:
     room = 2 * len(text) + len(ends) + 8
     most = len(text) // 2 + len(ends) + 1  # a token has a letter and a separator, or shares its characters with one
     starts, stops, sentences = (np.empty(most if positions else 0, dtype=np.int64) for _ in range(3))
-    letters, ends_of, hashes = np.empty(room, np.uint8), np.empty(most, np.int64), np.empty(most, np.int64)
-    tokens = Tokens(letters, ends_of, hashes, starts, stops, sentences, ends)
-    count = tokenize_text(text, *characters(), SEED, tokens)
+    token_ends, keys, rests = (np.empty(most, dtype=np.int64) for _ in range(3))
+    tokens = Tokens(np.empty(room, dtype=np.uint8), token_ends, keys, rests, starts, stops, sentences, ends)
+    count = tokenize_text(text, *characters(), tokens)
     return trimmed(tokens, count)
 
 
 def trimmed(tokens: Tokens, count: int) -> Tokens:
     """Return the first `count` tokens without the room behind them."""
     letters = tokens.letters[: tokens.stops[count - 1] if count else 0]
-    return Tokens._make([letters, *(array[:count] for array in tokens[1:6]), tokens.documents])
+    return Tokens._make([letters, *(array[:count] for array in tokens[1:7]), tokens.documents])
 
 
 def encode(texts: Sequence[str]) -> list[bytes]:

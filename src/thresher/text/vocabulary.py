@@ -1,5 +1,6 @@
 """The names of the features and their numbers: a growable hash table that keeps the words."""
 
+import secrets
 from typing import Self
 
 import numpy as np
@@ -13,13 +14,15 @@ from thresher.kernels.vocabulary import (
     count_entries,
     fill_slots,
     find_names,
-    hash_all,
     hash_names,
+    make_keys,
 )
 from thresher.text.derived import gathered
-from thresher.text.tokens import SEED, names
+from thresher.text.tokens import names
 
 _FIRST_ROOM = 1024
+# Drawn for each process, so that nobody can prepare names that collide.
+SEEDS = (secrets.randbits(30) | 1, secrets.randbits(30) | 1)
 
 
 class Vocabulary:
@@ -46,7 +49,9 @@ class Vocabulary:
         vocabulary._table = _new_table(len(stops), len(letters))
         vocabulary._table.stops[: len(stops)] = stops
         vocabulary._table.letters[: len(letters)] = letters
-        hash_names(vocabulary.count, vocabulary._table)
+        rests = np.empty(len(stops), dtype=np.int64)
+        make_keys(letters, stops, vocabulary._table.keys, rests)
+        hash_names(vocabulary.count, rests, vocabulary._table)
         fill_slots(vocabulary.count, vocabulary._table)
         return vocabulary
 
@@ -73,17 +78,17 @@ class Vocabulary:
         """
         if found is None:
             found = np.empty(len(tokens.stops), dtype=np.int32)
-            find_names(tokens.letters, tokens.stops, _hashes(tokens), self._table, found)
+            find_names(tokens.letters, tokens.stops, *_keys(tokens), self._table, found)
         if grow:
             self._add(tokens, found)
         return found
 
     def _add(self, tokens: Tokens, numbers: NDArray[np.int32]) -> None:
         """Give numbers to the tokens that have none, up to the cap; writes `numbers`."""
-        done, hashes = 0, _hashes(tokens)
+        done, keys = 0, _keys(tokens)
         while True:
             done, self.count = add_names(
-                tokens.letters, tokens.stops, hashes, done, self.count, self.most, self._table, numbers
+                tokens.letters, tokens.stops, *keys, done, self.count, self.most, self._table, numbers
             )
             if done == len(numbers):
                 return
@@ -94,6 +99,7 @@ class Vocabulary:
         old = self._table
         need = int(tokens.stops[done]) - (int(tokens.stops[done - 1]) if done else 0)
         self._table = _new_table(2 * len(old.stops), 2 * len(old.letters) + need)
+        self._table.keys[: self.count] = old.keys[: self.count]
         self._table.hashes[: self.count] = old.hashes[: self.count]
         self._table.stops[: self.count] = old.stops[: self.count]
         self._table.letters[: len(old.letters)] = old.letters
@@ -104,23 +110,24 @@ class Vocabulary:
         return Vocabulary.from_names(*gathered(self.letters, self.stops, chosen), self.most)
 
 
-def _hashes(tokens: Tokens) -> NDArray[np.int64]:
-    """Return the hashes of the tokens, which the tokeniser has made already and others have not."""
-    if len(tokens.hashes) == len(tokens.stops):
-        return tokens.hashes
-    hashes = np.empty(len(tokens.stops), dtype=np.int64)
-    hash_all(tokens.letters, tokens.stops, SEED, hashes)
-    return hashes
+def _keys(tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the keys and rests of the tokens, which the tokeniser has made already and others have not."""
+    if len(tokens.keys) == len(tokens.stops):
+        return tokens.keys, tokens.rests
+    keys, rests = np.empty(len(tokens.stops), dtype=np.int64), np.empty(len(tokens.stops), dtype=np.int64)
+    make_keys(tokens.letters, tokens.stops, keys, rests)
+    return keys, rests
 
 
 def _new_table(n_names: int, n_letters: int) -> Table:
     slots = 1 << max(2 * n_names, 8).bit_length()
     return Table(
-        np.full(slots, ABSENT, dtype=np.int64),
+        np.full((slots, 2), ABSENT, dtype=np.int64),
+        np.zeros(max(n_names, 1), dtype=np.int64),
         np.zeros(max(n_names, 1), dtype=np.int64),
         np.zeros(max(n_names, 1), dtype=np.int64),
         np.zeros(max(n_letters, 1), dtype=np.uint8),
-        SEED,
+        SEEDS,
     )
 
 
