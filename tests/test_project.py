@@ -43,7 +43,10 @@ def test_learning_needs_neither_scipy_nor_scikit_learn() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_in_the_documentation_runs(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_in_the_documentation_runs(
+    page: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.S):
         exec(compile(block, str(page), "exec"), {})
     assert "Traceback" not in capsys.readouterr().out
