@@ -1,10 +1,12 @@
 """Text in, categories out: features, learner, decisions and category names in the one object that every shell uses."""
 
+import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise
 from os import PathLike
 from typing import Any, Self, TypeVar
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,10 +14,11 @@ from thresher import __version__, contents, store
 from thresher.category_names import category_set, category_sets, new_names, some
 from thresher.compression import Compression, compress
 from thresher.decisions import Decisions
-from thresher.errors import NotFittedError, TextError
+from thresher.errors import NotFittedError, ParameterError, TextError
 from thresher.explanation import Correction, Explanation, correction, weighed_words
 from thresher.kernels.elementary import sigmoid
 from thresher.kernels.rows import Labels, Rows
+from thresher.kernels.weights import LARGEST_WEIGHT
 from thresher.learners.labels import as_labels, judgements
 from thresher.learners.rows import strengths
 from thresher.newcomers import is_young, teach_young
@@ -124,13 +127,13 @@ class Categorizer:
             return self
         before = len(self.categories)
         names = self.categories + new_names(named, self.categories)
+        if not names:
+            raise TextError("there are no categories: none is known, and no text has one")
         numbers = {name: number for number, name in enumerate(names)}
         labels = [[numbers[name] for name in row] for row in named]
         rows = self._grown_rows(listed)
         self._take(rows, as_labels(labels, len(labels)), names)
-        taught = [kept(rows, i, row) for i, row in enumerate(labels)]
-        for document in taught:
-            self.reservoir.add(document)
+        taught = [self.reservoir.add(kept(rows, i, row)) for i, row in enumerate(labels)]
         self._teach_young({c for row in labels for c in row}, before, taught)
         return self
 
@@ -146,12 +149,11 @@ class Categorizer:
         rows = self._grown_rows([text])
         before = self._weights_at(rows, list(signs))
         mistakes = self._take(rows, judgements(signs), names)
-        taught = kept(rows, 0, [c for c, sign in signs.items() if sign > 0])
-        self.reservoir.add(taught)
-        self._teach_young(set(taught.categories), known, [taught])
+        after = self._weights_at(rows, list(signs))
+        accepts = [c for c, sign in signs.items() if sign > 0]
+        self._teach_young(set(accepts), known, [self.reservoir.add(kept(rows, 0, accepts, complete=False))])
         wrong = {names[c]: sign for c, sign in signs.items() if mistakes[c] > 0}
-        words = self.features.names_of(rows.indices)
-        return correction(wrong, words, before, self._weights_at(rows, list(signs)), names[known:])
+        return correction(wrong, self.features.names_of(rows.indices), before, after, names[known:])
 
     def _check_correction(self, accepted: list[str], rejected: list[str]) -> None:
         if not accepted and not rejected:
@@ -181,7 +183,13 @@ class Categorizer:
         before = np.zeros(len(names), dtype=np.int64)
         if self.categories:
             before[: len(self.categories)] = self.learner.online_mistakes_
-        self.learner.partial_fit(self._strong(rows), labels, n_categories=len(names))
+        try:
+            self.learner.partial_fit(self._strong(rows), labels, n_categories=len(names))
+        except BaseException:
+            known = self.learner.n_features_ if self.learner.is_fitted else 0
+            self.features.forget(known)
+            self.idf = self.idf[:known]
+            raise
         added = len(names) - len(self.categories)
         self.categories = names
         self.decisions = self.decisions.extended(added, float(self.settings["theta"]), 1.0)
@@ -190,7 +198,8 @@ class Categorizer:
     def _teach_young(self, categories: set[int], known: int, taught: list[Kept]) -> None:
         """Set categories that were added after `fit`, and have few positives, against the documents kept."""
         young = sorted(c for c in categories if c >= known or is_young(self.learner, c))
-        documents = [old for old in self.reservoir.documents if all(old is not new for new in taught)] + taught
+        new = {id(document) for document in taught}
+        documents = [document for document in self.reservoir.documents if id(document) not in new] + taught
         if young:
             rows = self._strong(as_rows(documents, self.features.vocabulary.count))
             teach_young(self.learner, rows, documents, young, len(taught), self.decisions.thresholds)
@@ -233,13 +242,24 @@ class Categorizer:
 
     def _names(self, scores: Scores, empty: Empty) -> list[list[str]]:
         """Return the categories accepted by each row of scores, the best first."""
-        accepted = self.decisions.accepted(scores)
-        accepted[empty] = False
+        accepted = self._accepted(scores, empty)
         documents, numbers = np.nonzero(accepted)
         best = np.lexsort((self.decisions.thresholds[numbers] - scores[documents, numbers], documents))
         names = [self.categories[c] for c in numbers[best].tolist()]
         ends = np.cumsum(np.count_nonzero(accepted, axis=1)).tolist()
         return [names[start:end] for start, end in pairwise([0, *ends])]
+
+    def _accepted(self, scores: Scores, empty: Empty) -> NDArray[np.bool_]:
+        """Return what the policy accepts; nothing for texts without features, and no late category below its threshold.
+
+        A category that came after `fit` has a threshold that is not tuned beside the others': being best means little.
+        """
+        late = np.arange(scores.shape[1]) >= len(self.learner.n_passes_)
+        if late.any() and not late.all():
+            scores = np.where(late & (scores <= self.decisions.thresholds), np.float32(-LARGEST_WEIGHT), scores)
+        accepted = self.decisions.accepted(scores)
+        accepted[empty] = False
+        return accepted
 
     def empty(self, texts: Iterable[Text]) -> NDArray[np.bool_]:
         """Tell for each text whether it has no feature that the model knows: such a text gets no categories."""
@@ -248,6 +268,7 @@ class Categorizer:
 
     def rank(self, texts: Iterable[Text], top: int | None = None) -> list[list[tuple[str, float, float]]]:
         """Return for each text (category, score, probability), the best first; a score above 1 is accepted."""
+        _check_top(top)
 
         def ranked(scores: Scores, _: Empty) -> list[list[tuple[str, float, float]]]:
             reported, chances = self.decisions.reported(scores), self.decisions.probabilities(scores)
@@ -299,7 +320,7 @@ class Categorizer:
         )
         return Explanation(
             category=self.categories[number],
-            accepted=bool(self.decisions.accepted(scores)[0, number] and not empty[0]),
+            accepted=bool(self._accepted(scores, empty)[0, number]),
             score=float(reported[number]),
             raw=float(scores[0, number]),
             threshold=float(self.decisions.thresholds[number]),
@@ -310,6 +331,7 @@ class Categorizer:
 
     def strongest_words(self, category: str, top: int = 10) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
         """Return the words that speak most for a category, and most against it, with their weights."""
+        _check_top(top)
         number = self._number(category)
         weights = self.learner.category_weights(number, np.arange(self.features.vocabulary.count))
         order = np.argsort(-weights, kind="stable")
@@ -328,7 +350,8 @@ class Categorizer:
     def save(self, path: str | PathLike[str]) -> str:
         """Write the model to a file, whole or not at all, and return its digest."""
         settings, arrays = contents.pack(self)
-        return store.write_model(path, settings, {"thresher": __version__}, arrays)
+        versions = {"thresher": __version__, "numpy": np.__version__, "numba": numba.__version__}
+        return store.write_model(path, settings, versions | {"python": platform.python_version()}, arrays)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, analyser: Any = None, n_threads: int | None = None) -> Self:
@@ -345,7 +368,12 @@ class Categorizer:
         return store.digest(*contents.pack(self))
 
     def compress(self, size: str | int) -> Compression:
-        """Drop the weights that matter least until the model's file fits a size, as "2MB"; returns what that cost."""
+        """Drop the weights that matter least until the model's file fits a size, as "2MB"; returns what that cost.
+
+        Of the documents kept for new categories as many stay as there is room for.
+        """
+        if not self.learner.is_fitted:
+            raise NotFittedError("this Categorizer has learned nothing yet (call fit, partial_fit or learn first)")
         return compress(self, size)
 
     # -- categories --------------------------------------------------------------------------------------------------
@@ -369,7 +397,7 @@ class Categorizer:
 
         It then learns the documents kept once more, with the labels joined. `into` may be one of them or a new name.
         """
-        numbers = sorted({self._number(name) for name in sources})
+        numbers = sorted({self._number(name) for name in category_set(sources)})
         name = category_set([into])[0]
         if len(numbers) < 2:
             raise TextError("merging takes at least two categories")
@@ -390,3 +418,8 @@ class Categorizer:
         self.decisions = self.decisions.selected(kept_numbers)
         self.categories = [self.categories[c] for c in kept_numbers]
         self.reservoir = self.reservoir.renumbered({old: new for new, old in enumerate(kept_numbers)})
+
+
+def _check_top(top: int | None) -> None:
+    if top is not None and (not isinstance(top, int) or isinstance(top, bool) or top < 0):
+        raise ParameterError(f"top={top!r} is out of range (allowed: None or a whole number from 0)")

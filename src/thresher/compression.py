@@ -22,7 +22,7 @@ _PER_ARRAY = 150  # bytes of the header that an array takes
 
 
 class Compression(NamedTuple):
-    """What compressing cost: sizes in bytes, features and weights before and after, and which decisions stay the same.
+    """What compressing cost: size in bytes, features, weights and documents kept for new categories, before and after.
 
     `agreement` is measured on the documents that the model keeps: the share of pairs of document and category that are
     still decided as before, among those accepted before or after; None where it keeps none.
@@ -34,6 +34,8 @@ class Compression(NamedTuple):
     features: int
     weights_before: int
     weights: int
+    documents_before: int
+    documents: int
     agreement: float | None
 
 
@@ -53,7 +55,7 @@ def parse_size(size: str | int) -> int:
 def compress(model: "Categorizer", size: str | int) -> Compression:
     """Drop weights, the least important first, until the model's file takes at most `size`; changes the model.
 
-    A dropped weight counts as discarded. Documents kept for new categories stay if they take less than a tenth of it.
+    A dropped weight counts as discarded. Documents kept for new categories get a tenth of the size, and what is left.
     """
     limit, size_before = parse_size(size), file_size(model)
     importance = _importance(model)
@@ -71,12 +73,19 @@ def compress(model: "Categorizer", size: str | int) -> Compression:
     if file_size(chosen) > limit:
         raise ParameterError(f"size={size!r} is too small (allowed: from {file_size(chosen)} bytes for this model)")
     after = _decided(chosen, model)
+    if chosen is not model:
+        room = limit - file_size(chosen) + sum(8 * len(kept.indices) + 40 for kept in chosen.reservoir.documents)
+        numbers = np.flatnonzero(np.isin(model.features.names, chosen.features.names))
+        chosen.reservoir = _fitting(model.reservoir.with_features(numbers), room * 9 // 10)
+    documents = len(model.reservoir.documents)
     either = int(np.count_nonzero(decided | after))
     agreement = int(np.count_nonzero(decided & after)) / either if either else None
     model.__dict__.update(chosen.__dict__)
     kept = total if chosen is model and size_before <= limit else low
-    now = model.features.vocabulary.count
-    return Compression(size_before, file_size(model), features_before, now, total, kept, agreement)
+    now, documents_now = model.features.vocabulary.count, len(model.reservoir.documents)
+    return Compression(
+        size_before, file_size(model), features_before, now, total, kept, documents, documents_now, agreement
+    )
 
 
 def file_size(model: "Categorizer") -> int:
@@ -113,19 +122,23 @@ def _trimmed(model: "Categorizer", importance: NDArray[np.float64], count: int, 
 def _with(model: "Categorizer", matrices: Matrices, features: NDArray[np.int64], limit: int) -> "Categorizer":
     """Return a copy of the model with other weights and only some features."""
     smaller = copy(model)
-    smaller.settings = model.settings | {"discard": True}
     smaller.features = model._new_features()
     smaller.features.vocabulary = model.features.vocabulary.selected(features)
     smaller.features.n_documents = model.features.n_documents
     smaller.features.document_counts = model.features.document_counts[features]
     smaller.idf = model.idf[features[features < len(model.idf)]]
-    reservoir = model.reservoir.with_features(features)
-    small = 8 * sum(len(document.indices) for document in reservoir.documents) < limit / 10
-    smaller.reservoir = reservoir if small else Reservoir([], reservoir.seen)
-    start = model.learner._fitted().start._replace(discard=True)
-    smaller.learner = type(model.learner)(**model.learner.get_params() | {"discard": True})
-    smaller.learner.resume(model.learner, Blocks.from_matrices(start, matrices))
+    smaller.reservoir = _fitting(model.reservoir.with_features(features), limit // 10)
+    blocks = Blocks.from_matrices(model.learner._fitted().start, matrices)
+    smaller.learner = type(model.learner)(**model.learner.get_params()).resume(model.learner, blocks)
     return smaller
+
+
+def _fitting(reservoir: Reservoir, room: int) -> Reservoir:
+    """Return a reservoir with as many of the documents as fit, evenly chosen."""
+    sizes = np.array([8 * len(document.indices) + 40 for document in reservoir.documents], dtype=np.int64)
+    count = len(sizes) if sizes.sum() <= room else int(room // max(sizes.mean(), 1))
+    chosen = np.unique(np.linspace(0, len(sizes) - 1, count).astype(np.int64))
+    return Reservoir([reservoir.documents[i] for i in chosen], reservoir.seen)
 
 
 def _decided(model: "Categorizer", original: "Categorizer | None" = None) -> NDArray[np.bool_]:

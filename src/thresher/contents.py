@@ -81,6 +81,7 @@ def _pack_reservoir(reservoir: Reservoir) -> Arrays:
         "reservoir.counts": np.concatenate([np.zeros(0, np.float32), *(document.counts for document in documents)]),
         "reservoir.label_stops": np.cumsum([len(row) for row in labels], dtype=np.int64),
         "reservoir.labels": np.array([c for row in labels for c in row], dtype=np.int32),
+        "reservoir.complete": np.array([document.complete for document in documents], dtype=np.bool_),
     }
 
 
@@ -224,12 +225,14 @@ def _unpack_reservoir(arrays: Arrays, seen: int, model: "Categorizer") -> Reserv
     _require(_within(features, model.features.vocabulary.count), "a document kept has an unknown feature")
     _require(_within(labels, len(model.categories)), "a document kept has an unknown category")
     _require(counts.dtype == np.float32 and np.isfinite(counts).all() and (counts > 0).all(), "a count is not a number")
+    complete = arrays["reservoir.complete"]
+    _require(complete.dtype == np.bool_ and complete.shape == stops.shape, "the documents kept do not fit together")
     starts, label_starts = np.append(0, stops), np.append(0, label_stops)
     documents = []
     for i in range(len(stops)):
         own, judged = slice(starts[i], stops[i]), slice(label_starts[i], label_stops[i])
         _require((np.diff(features[own]) > 0).all(), "a document kept has features out of order")
-        documents.append(Kept(features[own], counts[own], frozenset(labels[judged].tolist())))
+        documents.append(Kept(features[own], counts[own], frozenset(labels[judged].tolist()), bool(complete[i])))
     _require(len(documents) <= seen, "more documents are kept than were seen")
     return Reservoir(documents, seen)
 

@@ -7,8 +7,8 @@ from thresher.kernels.rows import Labels, Rows
 from thresher.learners.learner import MistakeDrivenLearner
 from thresher.reservoir import Kept
 
-# Positives, repeated ones included, up to which a category counts as young; and rounds after a correction at the most.
-YOUNG, ROUNDS = 100, 50
+# Positives up to which a category counts as young; and rounds after a correction at the most.
+YOUNG, ROUNDS = 20, 50
 
 
 def is_young(learner: MistakeDrivenLearner, category: int) -> bool:
@@ -27,17 +27,21 @@ def teach_young(
 ) -> None:
     """Set young categories against documents, the last `n_taught` of them just taught; changes the learner.
 
-    Without it, one example would leave a category that accepts whatever shares enough common words with it. It ends
-    when a round makes no mistake and the documents just taught are accepted, or after so many rounds.
+    Without it, one example would leave a category that accepts whatever shares enough common words with it. A document
+    is a negative if it is known to have no other categories than its own, or has at least one. It ends when a round
+    makes no mistake and the documents just taught are accepted, or after so many rounds.
     """
     member = np.array([[c in document.categories for c in young] for document in documents])
-    signs = np.where(member, 1, -1).astype(np.int8).reshape(-1)
-    judged = np.tile(np.array(young, dtype=np.int32), len(documents))
-    labels = Labels(np.arange(len(documents) + 1) * len(young), judged, signs, others=0)
+    judged = member | np.array([document.complete or bool(document.categories) for document in documents])[:, None]
+    ends = np.concatenate(([0], np.cumsum(np.count_nonzero(judged, axis=1))))
+    categories = np.broadcast_to(np.array(young, dtype=np.int32), judged.shape)[judged]
+    labels = Labels(ends, categories, np.where(member, 1, -1).astype(np.int8)[judged], others=0)
     must_accept = member & (np.arange(len(documents)) >= len(documents) - n_taught)[:, None]
+    positives = learner.positives_.copy()
     for _ in range(ROUNDS):
         before = learner.online_mistakes_.sum()
         learner.partial_fit(rows, labels)
         accepted = learner.score_checked(rows)[:, young] > thresholds[young]
         if learner.online_mistakes_.sum() == before and accepted[must_accept].all():
             break
+    learner.positives_ = positives  # what is repeated here was counted before

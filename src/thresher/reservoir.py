@@ -9,15 +9,21 @@ from numpy.typing import NDArray
 from thresher.kernels.rows import Rows
 
 KEPT = 400
-_MODULUS, _FACTOR = 2147483563, 40014
 
 
 class Kept(NamedTuple):
-    """One document: its features, their counts, and the categories that it is known to have."""
+    """One document: its features, their counts, the categories that it has, and whether those are all of them."""
 
     indices: NDArray[np.int32]
     counts: NDArray[np.float32]
     categories: frozenset[int]
+    complete: bool
+
+    def same_text(self, other: "Kept") -> bool:
+        """Tell whether two documents have the same features equally often."""
+        if len(self.indices) != len(other.indices):
+            return False
+        return np.array_equal(self.indices, other.indices) and np.array_equal(self.counts, other.counts)
 
 
 class Reservoir:
@@ -37,15 +43,22 @@ class Reservoir:
         chosen = np.unique(np.linspace(0, n_rows - 1, min(KEPT, n_rows)).astype(np.int64))
         return cls([kept(rows, int(i), labels[i]) for i in chosen], n_rows)
 
-    def add(self, document: Kept) -> None:
-        """See one more document: keep it while there is room, then in place of another, ever more rarely."""
+    def add(self, document: Kept) -> Kept:
+        """See one more document: keep it while there is room, then in place of another, ever more rarely.
+
+        What is known of a text that is kept already is put together. Returns the document with all that is known of it.
+        """
         self.seen += 1
+        for place, old in enumerate(self.documents):
+            if old.same_text(document):
+                joined = document.categories if document.complete else old.categories | document.categories
+                self.documents[place] = document._replace(categories=joined, complete=old.complete or document.complete)
+                return self.documents[place]
         if len(self.documents) < KEPT:
             self.documents.append(document)
-            return
-        place = (self.seen * _FACTOR % _MODULUS) * self.seen // _MODULUS
-        if place < KEPT:
+        elif (place := scattered(self.seen) % self.seen) < KEPT:
             self.documents[place] = document
+        return document
 
     def rows(self, n_features: int) -> Rows:
         """Return the documents as rows."""
@@ -57,7 +70,7 @@ class Reservoir:
         for document in self.documents:
             inside = np.isin(document.indices, chosen)
             numbers = np.searchsorted(chosen, document.indices[inside]).astype(np.int32)
-            documents.append(Kept(numbers, document.counts[inside], document.categories))
+            documents.append(document._replace(indices=numbers, counts=document.counts[inside]))
         return Reservoir(documents, self.seen)
 
     def renumbered(self, numbers: dict[int, int]) -> "Reservoir":
@@ -71,10 +84,22 @@ class Reservoir:
         )
 
 
-def kept(rows: Rows, row: int, categories: Iterable[int]) -> Kept:
+def scattered(number: int) -> int:
+    """Return a number that looks drawn at random, always the same for the same one (the finisher of splitmix64).
+
+    >>> scattered(1), scattered(2)
+    (6238072747940578789, 15839785061582574730)
+    """
+    mask = 2**64 - 1
+    number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 & mask
+    number = (number ^ number >> 27) * 0x94D049BB133111EB & mask
+    return number ^ number >> 31
+
+
+def kept(rows: Rows, row: int, categories: Iterable[int], complete: bool = True) -> Kept:
     """Return one row of counts with its categories."""
     own = slice(rows.indptr[row], rows.indptr[row + 1])
-    return Kept(rows.indices[own].copy(), rows.data[own].copy(), frozenset(categories))
+    return Kept(rows.indices[own].copy(), rows.data[own].copy(), frozenset(categories), complete)
 
 
 def as_rows(documents: list[Kept], n_features: int) -> Rows:

@@ -17,6 +17,7 @@ LEARNERS: dict[str, type[MistakeDrivenLearner]] = {
     "positive-winnow": PositiveWinnow,
     "perceptron": Perceptron,
 }
+FRACTIONS = {"theta", "alpha", "beta", "average_active", "discard_below"}
 STRENGTHS = ("binary", "linear", "sqrt", "tfidf")
 OWN = {
     "learner": "balanced-winnow",
@@ -63,7 +64,12 @@ def complete_settings(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
     if unknown:
         allowed = ", ".join(sorted(defaults.keys() | OWN.keys()))
         raise ParameterError(f"{unknown[0]}={given[unknown[0]]!r} is no setting of {name} (allowed: {allowed})")
+    if given.get("thresholds") == "tuned":
+        given = dict(given) | {"thresholds": "f1"}
     plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in given.items()}
+    for key in FRACTIONS & plain.keys():
+        if isinstance(plain[key], int) and not isinstance(plain[key], bool):
+            plain[key] = float(plain[key])
     return OWN | defaults | preset_settings | plain
 
 
@@ -72,7 +78,10 @@ def check_settings(settings: Mapping[str, Any]) -> None:
     if settings["policy"] != "auto":
         check_policy(settings["policy"])
     if settings["thresholds"] != "fixed":
-        parse_goal(settings["thresholds"])
+        try:
+            parse_goal(settings["thresholds"])
+        except ParameterError as error:
+            raise ParameterError(str(error).replace("goal=", "thresholds=")) from None
     if not isinstance(settings["folds"], int) or not 2 <= settings["folds"] <= 100:
         raise ParameterError(f"folds={settings['folds']!r} is out of range (allowed: 2 to 100)")
     if settings["strength"] not in STRENGTHS:

@@ -109,7 +109,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes = np.arange(target.shape[1]) if self._multilabel else np.unique(target)
         if not self._multilabel and len(classes) < 2:
             raise ValueError("y has one class, and telling texts apart needs at least two classes")
-        names = [str(label) for label in classes]
+        names = [str(number) for number in range(len(classes))]
         if self._multilabel:
             labels: list[Any] = [[names[c] for c in np.flatnonzero(row)] for row in target]
         else:
@@ -120,18 +120,29 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the reported scores less 1, (texts, classes): accepted above 0."""
+        """Return the reported scores less 1, (texts, classes); for two classes how far the second leads the first."""
         check_is_fitted(self, "categorizer_")
-        found = self.categorizer_.decision_function(X) - 1
-        scores = np.full((len(found), len(self.classes_)), -np.inf)
-        scores[:, self._columns] = found
-        return scores
+        scores = self._by_class(self.categorizer_.decision_function(X) - 1, -np.inf)
+        return scores if self._multilabel or len(self.classes_) > 2 else scores[:, 1] - scores[:, 0]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the calibrated probabilities, (texts, classes); those of exclusive classes are made to sum to one."""
+        check_is_fitted(self, "categorizer_")
+        chances = self._by_class(self.categorizer_.predict_proba(X), 0.0)
+        return chances if self._multilabel else chances / chances.sum(axis=1, keepdims=True)
+
+    def _by_class(self, found: NDArray[np.float64], missing: float) -> NDArray[np.float64]:
+        """Return the columns of the categories in the order of the classes."""
+        columns = np.full((len(found), len(self.classes_)), missing)
+        columns[:, self._columns] = found
+        return columns
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return each text's class, the one with the highest score; or an indicator of its categories."""
         check_is_fitted(self, "categorizer_")
         if not self._multilabel:
-            return np.asarray(self.classes_[self.decision_function(X).argmax(axis=1)])
+            scores = self._by_class(self.categorizer_.decision_function(X), -np.inf)
+            return np.asarray(self.classes_[scores.argmax(axis=1)])
         predicted = self.categorizer_.predict(X)
         indicator = np.zeros((len(predicted), len(self.classes_)), dtype=np.int64)
         for row, names in zip(indicator, predicted, strict=True):

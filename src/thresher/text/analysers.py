@@ -175,6 +175,8 @@ def _from_function(function: Callable[[str], Iterable[str]], texts: Sequence[str
 def _strings(function: Callable[[str], Iterable[str]], text: str) -> list[str]:
     given: Any = function(text)
     features = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
-    if isinstance(given, str) or not all(isinstance(feature, str) for feature in features):
-        raise TextError(f"the analyser {_name_of(function)} must give strings, and gave {type(given).__name__}")
+    if isinstance(given, str) or not all(isinstance(feature, str) and feature for feature in features):
+        raise TextError(
+            f"the analyser {_name_of(function)} must give strings that are not empty, and gave {type(given).__name__}"
+        )
     return features

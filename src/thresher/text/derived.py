@@ -13,6 +13,7 @@ from thresher.text.tokens import encode
 SPACE, TILDE, AMPERSAND, COLON = map(ord, " ~&:")
 NONE = np.zeros(0, dtype=np.int64)
 FARTHEST_IN_SENTENCE, FARTHEST_IN_DOCUMENT = 40, 100
+LONGEST_IN_SETS = 2000  # words of a document that are paired: pairs take much memory
 
 
 def document_of(tokens: Tokens) -> NDArray[np.int64]:
@@ -73,11 +74,24 @@ def sparse_ngrams(tokens: Tokens, n: int, window: int) -> Tokens:
 def word_sets(tokens: Tokens, within: str) -> Tokens:
     """Return the unordered pairs of different words in a sentence or document, not too far apart: "oil&price"."""
     farthest = FARTHEST_IN_SENTENCE if within == "sentence" else FARTHEST_IN_DOCUMENT
+    tokens = _shortened(tokens, LONGEST_IN_SETS)
     gaps = np.stack((np.zeros(farthest, dtype=np.int64), np.arange(1, farthest + 1)), axis=1)
     members = (np.arange(len(tokens.stops))[:, None, None] + gaps).reshape(-1, 2)
     pairs = np.ascontiguousarray(_within(tokens, members, within == "sentence"))
     different = order_pairs(tokens.letters, tokens.stops, pairs)
     return joined(tokens, pairs[:different], AMPERSAND)
+
+
+def _shortened(tokens: Tokens, most: int) -> Tokens:
+    """Return only the first tokens of each document."""
+    counts = np.diff(tokens.documents, prepend=0)
+    if counts.max(initial=0) <= most:
+        return tokens
+    numbers = np.arange(len(tokens.stops)) - np.repeat(tokens.documents - counts, counts)
+    chosen = np.flatnonzero(numbers < most)
+    places = (array[chosen] if len(array) else array for array in tokens[4:7])
+    letters, stops = gathered(tokens.letters, tokens.stops, chosen)
+    return Tokens._make([letters, stops, NONE, NONE, *places, np.cumsum(np.minimum(counts, most))])
 
 
 def prefixed(tokens: Tokens, prefix: str) -> Tokens:

@@ -207,8 +207,16 @@ def batches(texts: Iterable[Text]) -> Iterator[list[Text]]:
         yield from _bounded(batch)
 
 
+def _size(batch: list[Any]) -> int:
+    if set(map(type, batch)) == {str}:
+        return sum(map(len, batch))
+    return sum(
+        sum(map(len, t.values())) if isinstance(t, Mapping) else len(t) for t in batch if isinstance(t, str | Mapping)
+    )
+
+
 def _bounded(batch: list[Any]) -> Iterator[list[Any]]:
-    if len(batch) == 1 or (set(map(type, batch)) != {str}) or sum(map(len, batch)) <= BATCH_LETTERS:
+    if len(batch) == 1 or _size(batch) <= BATCH_LETTERS:
         yield batch
     else:
         yield from _bounded(batch[: len(batch) // 2])

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,15 @@ from thresher.text.derived import replaced
 from thresher.text.vocabulary import Vocabulary
 
 _PARTS_OF_SPEECH = {"N": "NOUN", "V": "VERB", "J": "ADJ", "R": "ADV"}
+MOST_REMEMBERED = 200_000
 _NEEDED = "lemmas need more packages (pip install 'thresher[lemmas]')"
 
 
 class WordMap:
-    """A function of words that is asked once for each distinct word; an empty answer drops the word."""
+    """A function of words that is asked once for each distinct word; an empty answer drops the word.
+
+    What it remembers is bounded: past so many words it starts afresh.
+    """
 
     def __init__(self, function: Callable[[str], str]) -> None:
         self._function = function
@@ -26,6 +30,8 @@ class WordMap:
 
     def __call__(self, tokens: Tokens) -> Tokens:
         """Return the tokens with each word replaced by the function's answer."""
+        if self._seen.count > MOST_REMEMBERED:
+            self._seen, self._answers = Vocabulary(), []
         numbers = self._seen.numbers(tokens)
         if self._seen.count > len(self._answers):
             self._answers += [self._function(word).encode() for word in self._seen.names[len(self._answers) :]]
@@ -38,7 +44,7 @@ def lemmatizer(language: str) -> Callable[[str], str]:
     """Return the function from a word to its lemma; English by part of speech, other languages with simplemma."""
     try:
         if language == "en":
-            return lambda word: _english(word)[0]
+            return english_lemma
         from simplemma import lemmatize
 
         lemmatize("word", lang=language)
@@ -48,7 +54,22 @@ def lemmatizer(language: str) -> Callable[[str], str]:
         raise ParameterError(
             f"analyser='lemmas:{language}': the language is not known to simplemma (allowed: de, fr, ...)"
         ) from None
-    return lambda word: str(lemmatize(word, lang=language)).lower()
+    return partial(_lemma, language)
+
+
+def english_lemma(word: str) -> str:
+    """Return an English word's lemma.
+
+    >>> english_lemma("prices")
+    'price'
+    """
+    return _english(word)[0]
+
+
+def _lemma(language: str, word: str) -> str:
+    from simplemma import lemmatize
+
+    return str(lemmatize(word, lang=language)).lower()
 
 
 def noun_or_verb(word: str) -> str:
