@@ -694,3 +694,19 @@ def test_looking_before_learning_is_refused() -> None:
             look(["wheat"])
     with pytest.raises(NotFittedError, match="learned nothing yet"):
         model.explain("wheat")
+
+
+def test_the_title_is_used_where_validation_favours_it() -> None:
+    words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]
+    rng = np.random.default_rng(0)
+    telling, idle = [], []
+    labels = [["first"] if i % 2 else ["second"] for i in range(120)]
+    for i in range(120):
+        body = " ".join(rng.permutation([*words, "yes", "no"]))
+        telling.append(("yes" if i % 2 else "no") + "\n" + body)
+        idle.append("story\n" + body + (" up" if i % 2 else " down"))
+    settings: dict[str, Any] = {"analyser": "words+title?", "thresholds": "fixed", "min_count": 1}
+    assert Categorizer(**settings).fit(telling, labels).features.analyser.name == "words+title"
+    model = Categorizer(**settings).fit(iter(idle), iter(labels))
+    assert model.features.analyser.name == "words"
+    assert model.predict(["x\nalpha up", "x\nalpha down"]) == [["first"], ["second"]]

@@ -28,7 +28,7 @@ from thresher.text.analysers import Text
 from thresher.text.features import TextFeatures, batches
 from thresher.text.strengths import inverse_frequencies, late_frequency, tfidf
 from thresher.threads import ahead
-from thresher.tuning import Step, reporter, tuned_decisions, watched
+from thresher.tuning import Step, favours_title, reporter, tuned_decisions, watched
 
 Scores = NDArray[np.float32]
 Empty = NDArray[np.bool_]
@@ -77,8 +77,9 @@ class Categorizer:
         self.idf: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
         self.reservoir = Reservoir()
 
-    def _new_features(self) -> TextFeatures:
-        return TextFeatures(*(self.settings[name] for name in ("analyser", "min_count", "max_features", "n_threads")))
+    def _new_features(self, analyser: Any = None) -> TextFeatures:
+        others = (self.settings[name] for name in ("min_count", "max_features", "n_threads"))
+        return TextFeatures(analyser or self.settings["analyser"], *others)
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
@@ -99,16 +100,20 @@ class Categorizer:
         progress : callable, optional
             Called with a `Step` now and then.
         """
-        features = self._new_features()
-        rows = features.fit(watched(texts, progress))
         named = category_sets(categories)
-        if len(named) != len(rows.indptr) - 1:
-            raise TextError(f"there are {len(rows.indptr) - 1} texts and {len(named)} sets of categories")
         names = sorted({name for row in named for name in row})
-        if not names:
-            raise TextError("there are no categories: no text has one")
         numbers = {name: number for number, name in enumerate(names)}
         labels = [[numbers[name] for name in row] for row in named]
+        features = self._new_features()
+        if features.analyser.asks_for_title:
+            texts = [text for batch in batches(texts) for text in batch]
+            if len(texts) == len(labels) and names and not favours_title(self.settings, texts, labels, len(names)):
+                features = self._new_features(features.analyser.without_title())
+        rows = features.fit(watched(texts, progress))
+        if len(named) != len(rows.indptr) - 1:
+            raise TextError(f"there are {len(rows.indptr) - 1} texts and {len(named)} sets of categories")
+        if not names:
+            raise TextError("there are no categories: no text has one")
         idf = inverse_frequencies(rows) if self.settings["strength"] == "tfidf" else self.idf[:0]
         strong = tfidf(rows, idf) if len(idf) else rows
         learner = new_learner(self.settings)
