@@ -21,6 +21,10 @@ lint: $(VENV)/installed
 
 bench: $(VENV)/installed
 	@$(BIN)/python benchmarks/training.py
+	@if [ -n "$$THRESHER_DATA" ]; then \
+	  $(BIN)/python -m pip install -q -c constraints.txt -e '.[bench]' > $(VENV)/bench.txt 2>&1 || { cat $(VENV)/bench.txt; exit 1; }; \
+	  $(BIN)/python benchmarks/text.py; \
+	else echo "set THRESHER_DATA to a folder with reuters21578.tar.xz for the benchmarks on text"; fi
 
 # A virtual environment of our own; where the venv module is missing, virtualenv, and where both are, a line that says what to do.
 $(VENV)/bin/python:
