@@ -1,13 +1,9 @@
-"""A first look at the learners: a dozen short messages, two overlapping categories, and one correction.
+"""A first look: a dozen short messages, two overlapping categories, and one correction.
 
-make demo
+    make demo
 """
 
-from collections import Counter
-
-import numpy as np
-
-from thresher import BalancedWinnow, Rows
+from thresher import Categorizer
 
 MESSAGES = [
     ("street lamp broken at the school corner", ["lighting"]),
@@ -23,46 +19,30 @@ MESSAGES = [
     ("the swimming pool water is cold", []),
     ("bins overflow at the station since monday", []),
 ]
-CATEGORIES = ["lighting", "roads"]
 NEW = ["another lamp is broken on the road to the station", "my car hit a pothole", "cold water in the library"]
 
 
 def main() -> None:
     """Train, categorize three new messages with the words that decided, correct one mistake, look again."""
-    vocabulary = {word: i for i, word in enumerate(sorted({w for text, _ in MESSAGES for w in text.split()}))}
-    learner = BalancedWinnow(discard=False)
-    learner.fit(rows_of([text for text, _ in MESSAGES], vocabulary), [numbers(names) for _, names in MESSAGES])
-    passes = learner.mistakes_.sum(axis=1).tolist()
-    print(f"Learned {len(MESSAGES)} messages, {len(vocabulary)} words; mistakes by pass: {passes}\n")
+    model = Categorizer(preset="paper", discard=False, min_count=1)
+    model.fit([text for text, _ in MESSAGES], [categories for _, categories in MESSAGES])
+    mistakes = model.learner.mistakes_.sum(axis=1).tolist()
+    print(f"Learned {len(MESSAGES)} messages, {len(model.features.names)} words; mistakes by pass: {mistakes}\n")
     for text in NEW:
-        show(learner, text, vocabulary)
+        show(model, text)
     print("\nThe second one is about the roads, someone says. After that one correction:\n")
-    learner.partial_fit(rows_of(NEW[1:2], vocabulary), [numbers(["roads"])])
-    show(learner, NEW[1], vocabulary)
+    model.learn(NEW[1], accept=["roads"])
+    show(model, NEW[1])
 
 
-def numbers(names: list[str]) -> list[int]:
-    """Return the numbers of categories."""
-    return [CATEGORIES.index(name) for name in names]
-
-
-def rows_of(texts: list[str], vocabulary: dict[str, int]) -> Rows:
-    """Count the known words of each text."""
-    counts = [sorted(Counter(vocabulary[w] for w in text.split() if w in vocabulary).items()) for text in texts]
-    pairs = np.array([pair for row in counts for pair in row]).reshape(-1, 2)
-    return Rows(np.cumsum([0] + [len(row) for row in counts]), pairs[:, 0], pairs[:, 1], len(vocabulary))
-
-
-def show(learner: BalancedWinnow, text: str, vocabulary: dict[str, int]) -> None:
+def show(model: Categorizer, text: str) -> None:
     """Print the categories of a text, their scores and the words that weighed most."""
-    row = rows_of([text], vocabulary)
     print(text)
-    for category, score in enumerate(learner.score(row)[0]):
-        weights = {word: learner.weights_[category, vocabulary[word]] for word in text.split() if word in vocabulary}
-        strongest = sorted(weights.items(), key=lambda item: -abs(item[1]))[:3]
-        mark = "yes" if score > learner.theta else "no "
-        words = ", ".join(f"{word} {weight:+.2f}" for word, weight in strongest)
-        print(f"   {mark} {CATEGORIES[category]:9} {score:5.2f}   {words}")
+    for category in model.categories:
+        why = model.explain(text, category)
+        mark = "yes" if why.accepted else "no "
+        words = ", ".join(f"{word.name} {word.contribution:+.2f}" for word in why.words[:3])
+        print(f"   {mark} {category:9} {why.score:5.2f}   {words}")
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ class MistakeDrivenLearner(Settings):
     ) -> Self:
         """Go on learning: one pass over the documents in the order given. Takes what `fit` takes.
 
-        Features and categories that were never seen before may appear at any time; they start as all others did.
+        Features and categories that were never seen before may appear at any time; `late_start` says what they weigh.
         Labels may leave categories alone (`Labels` with others=0).
         """
         self._check_parameters()
