@@ -1,6 +1,6 @@
 """A first look: a dozen short messages, two overlapping categories, and one correction.
 
-    make demo
+make demo
 """
 
 from thresher import Categorizer

@@ -20,7 +20,7 @@ Truth = NDArray[np.bool_]
 
 POLICIES = ("above", "at-least-one", "exactly-one", "at-most-K")
 GOALS = ("f1", "break-even", "precision:P", "recall:R")
-# With fewer than about this many, thresholds of the categories' own lost F1 on held-out documents of two collections.
+# Below about this many, a threshold of a category's own lost F1 on held-out documents (docs/categorizer.md).
 FEW_POSITIVES = 30
 SLOPES = (1e-3, 1e3)
 LARGEST_THRESHOLD = 1e40  # beyond any sum of strengths and weights
