@@ -23,3 +23,11 @@ class TextError(ThresherError, ValueError):
 
 class ModelFileError(ThresherError, ValueError):
     """A model file is damaged, foreign or newer than this library, or would not be readable; the message names it."""
+
+
+class DataError(ThresherError, ValueError):
+    """A corpus cannot be read as it is; the message names file and line, what is wrong and what to do."""
+
+
+class MissingPackageError(ThresherError, ImportError):
+    """A part of the library needs a package that is not installed; the message says which extra brings it."""

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import secrets
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from safetensors.numpy import save
 
 from thresher.errors import ModelFileError
 from thresher.model_header import FORMAT, TYPES, Span, canonical_json, header_length, metadata, read_header
+from thresher.whole_file import whole_file
 
 __all__ = ["FORMAT", "ModelFile", "digest", "read_model", "write_model"]
 
@@ -70,7 +70,10 @@ def write_model(
         data = save(portable, metadata=metadata(mark, settings, about))
         length = header_length(data[:16], len(data))
         read_header(data[8 : 8 + length], len(data) - 8 - length)
-        _replace(Path(path).resolve(), data)
+        if Path(path).exists():
+            _check_kind(Path(path).stat().st_mode)
+        with whole_file(path, _read) as file:
+            file.write(data)
     return mark
 
 
@@ -110,44 +113,6 @@ def _portable(name: str, array: NDArray[Any]) -> NDArray[Any]:
         allowed = ", ".join(np.dtype(known).name for known in _CODES)
         raise ModelFileError(f"array {shown(name)} has type {plain.dtype} (allowed: {allowed})")
     return np.asarray(plain, dtype=little, order="C")
-
-
-def _replace(target: Path, data: bytes) -> None:
-    """Put the data in the place of a file; should only the last sync fail, the new file stands, whole."""
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(temporary, flags, _permissions(target))
-    try:
-        with os.fdopen(descriptor, "w+b") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-            file.seek(0)
-            _read(file)
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_directory(target.parent)
-
-
-def _permissions(target: Path) -> int:
-    try:
-        mode = target.stat().st_mode
-    except FileNotFoundError:
-        return 0o666
-    _check_kind(mode)
-    return mode & 0o777
-
-
-def _sync_directory(directory: Path) -> None:
-    if not hasattr(os, "O_DIRECTORY"):  # Windows opens no directories
-        return
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _read(file: BufferedIOBase) -> ModelFile:
