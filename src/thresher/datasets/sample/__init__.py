@@ -1,8 +1,9 @@
 """The project's own corpus: 586 messages to the service desk of a small city, in order of time, 400 for training.
 
 Millbrook, its people and their messages are invented; they were written for this project and share its licence. A
-message has up to three of 14 categories, or none: roads, lighting, waste, parks, water, noise, parking, animals, transport,
-housing, taxes, permits, schools, accessibility. A label is what the desk is asked to deal with, not a word that occurs.
+message has up to three of 14 categories, or none: roads, lighting, waste, parks, water, noise, parking, animals,
+transport, housing, taxes, permits, schools, accessibility. A label is what the desk is asked to
+deal with, not a word that occurs.
 """
 
 from collections.abc import Iterator

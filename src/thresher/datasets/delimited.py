@@ -1,0 +1,150 @@
+"""CSV and TSV: a header with the names of the columns, then a document a record."""
+
+import csv
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from thresher.datasets.document import Document
+from thresher.datasets.lines import Lines
+from thresher.datasets.options import ReadOptions
+from thresher.datasets.records import Columns, document_of, guessed_columns
+from thresher.errors import DataError
+
+_OTHER_DELIMITERS = {",": ";\t", "\t": ",;", ";": ",\t"}
+
+
+def read_csv(
+    lines: Lines, options: ReadOptions, on_columns: Callable[[Columns], None]
+) -> Iterator[Document | DataError]:
+    """Yield the documents of a file with commas between its columns."""
+    return _read(lines, options, on_columns, ",")
+
+
+def read_tsv(
+    lines: Lines, options: ReadOptions, on_columns: Callable[[Columns], None]
+) -> Iterator[Document | DataError]:
+    """Yield the documents of a file with tabs between its columns."""
+    return _read(lines, options, on_columns, "\t")
+
+
+def _read(
+    lines: Lines, options: ReadOptions, on_columns: Callable[[Columns], None], delimiter: str
+) -> Iterator[Document | DataError]:
+    delimiter = options.delimiter or delimiter
+    options = options if options.separator else replace(options, separator="|")
+    records = iter(Records(lines, delimiter, options.quoting))
+    line, header = next(records, (1, []))
+    if isinstance(header, DataError):
+        raise header
+    if not header:
+        return
+    columns = _columns_of(header, delimiter, lines, line, options)
+    on_columns(columns)
+    for line, cells in records:
+        if isinstance(cells, DataError):
+            yield cells
+        elif len(cells) != len(header):
+            yield lines.at(line, f"{len(cells)} columns, where the header has {len(header)} (mend the line)")
+        else:
+            record = dict(zip(header, cells, strict=True))
+            try:
+                yield document_of(record, columns, options, f"{lines.name}:{line}", str(line))
+            except DataError as error:
+                yield lines.at(line, str(error))
+
+
+def _columns_of(header: list[str], delimiter: str, lines: Lines, line: int, options: ReadOptions) -> Columns:
+    twice = [name for name, count in Counter(header).items() if count > 1]
+    if twice:
+        raise lines.at(line, f"column {twice[0]!r} stands twice in the header (rename one)")
+    other = next((other for other in _OTHER_DELIMITERS.get(delimiter, "") if other in header[0]), None)
+    if len(header) == 1 and other:
+        raise lines.at(line, f"one column, {header[0][:60]!r}, in the header (use --delimiter {other!r}?)")
+    try:
+        return guessed_columns(header, options)
+    except DataError as error:
+        raise lines.at(line, f"{error}; the first line must name the columns") from None
+
+
+class _UnclosedError(DataError):
+    """What comes after a quote that does not close cannot be told apart, so that nothing is skipped here."""
+
+
+class Records:
+    """The records of a file, each with the number of the line where it begins; blank lines are none."""
+
+    def __init__(self, lines: Lines, delimiter: str, quoting: bool) -> None:
+        csv.field_size_limit(2**31 - 1)  # the size of whole records is checked here
+        self._lines, self._source, self._delimiter = lines, iter(lines), delimiter
+        self._start = self._size = self._quote = 0
+        self._wrong: DataError | None = None
+        self._cells = csv.reader(
+            iter(self._next_text, None),  # goes on after an error, as a generator would not
+            delimiter=delimiter,
+            quoting=csv.QUOTE_MINIMAL if quoting else csv.QUOTE_NONE,
+            strict=True,
+        )
+
+    def _next_text(self) -> str | None:
+        """Return the next line, None after the last, and remember where the record that it belongs to begins."""
+        for number, line in self._source:
+            if isinstance(line, DataError):
+                raise self._unclosed() if self._start else line
+            text = self._text(number, line)
+            if not self._start and not text.strip() and self._delimiter not in text:
+                continue
+            self._start = self._start or number
+            self._size += len(line)
+            if self._size > self._lines.options.longest:
+                raise self._unclosed()
+            self._follow_quotes(number, text.replace('""', "").count('"'))
+            return text + "\n"
+        return None
+
+    def _text(self, number: int, line: bytes) -> str:
+        """Return a line as text; where it is none the record is wrong, but its quotes still count."""
+        try:
+            return self._lines.text(line)
+        except DataError as error:
+            self._wrong = self._wrong or self._lines.at(number, str(error))
+            return line.decode("utf-8", "replace")
+
+    def _follow_quotes(self, number: int, count: int) -> None:
+        """Keep the line where the quote was opened that is open now."""
+        is_open = bool(self._quote) != bool(count % 2)
+        self._quote = (number if count else self._quote) if is_open else 0
+
+    def _unclosed(self) -> DataError:
+        longest = self._lines.options.longest
+        return _UnclosedError(
+            f"{self._lines.name}:{self._quote or self._start}: "
+            f"a quote opens here and does not close, or the record is longer than {longest:,} bytes "
+            "(close it; or --no-quoting if quotes are plain characters; or allow more with --longest)",
+        )
+
+    def __iter__(self) -> Iterator[tuple[int, list[str] | DataError]]:
+        """Yield (line, cells), and a DataError in place of a record that cannot be read."""
+        while True:
+            self._start = self._size = self._quote = 0
+            self._wrong = None
+            try:
+                cells = next(self._cells)
+            except StopIteration:
+                return
+            except _UnclosedError:
+                raise
+            except DataError as error:
+                yield self._start, error
+            except csv.Error as error:
+                yield self._start, self._described(str(error))
+            else:
+                yield self._start, self._wrong or cells
+
+    def _described(self, error: str) -> DataError:
+        """Return what the csv module found wrong, in words for whoever mends the file."""
+        if "unexpected end of data" in error:
+            raise self._unclosed()
+        if "new-line character" in error:
+            return self._lines.at(self._start, "a return within a field (remove it, or put the field into quotes)")
+        return self._lines.at(self._start, f"{error} (double the quotes within a quoted field)")

@@ -1,0 +1,105 @@
+"""Folders of text files: one folder a category, or a file a document with its categories in a file beside it.
+
+Files are read in the order of their names. A document's id is its path below the folder.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from thresher.datasets.decompression import open_file, printable
+from thresher.datasets.document import Document
+from thresher.datasets.lines import check_mark, not_text
+from thresher.datasets.options import ReadOptions
+from thresher.datasets.records import checked_categories
+from thresher.errors import DataError
+
+SIDECARS = (".key", ".labels")
+
+
+def read_folder(folder: Path, options: ReadOptions) -> Iterator[Document | DataError]:
+    """Yield a document for each file below a folder: its categories are the name of the folder that it lies in."""
+    for path in _files(folder):
+        yield _document(path, _name(path, folder), path.parent.relative_to(folder).as_posix(), options)
+
+
+def read_sidecars(folder: Path, options: ReadOptions) -> Iterator[Document | DataError]:
+    """Yield a document for each file; NAME.key or NAME.labels has the categories of NAME.txt, one a line."""
+    for path in _files(folder):
+        if path.suffix in SIDECARS:
+            continue
+        beside = next((path.with_suffix(suffix) for suffix in SIDECARS if path.with_suffix(suffix).is_file()), None)
+        if beside is None and options.labelled:
+            wanted = printable(path.with_suffix(SIDECARS[0]).name)
+            yield _at(path, f"no categories beside it (write them into {wanted})")
+        else:
+            yield _document(path, _name(path, folder), beside, options)
+
+
+def has_sidecars(folder: Path) -> bool:
+    """Tell whether categories stand in files beside the documents, or there are none: no folders within."""
+    return not any(path.is_dir() and not path.name.startswith(".") for path in folder.iterdir())
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the files below a folder by name, without hidden ones; links to folders are not followed."""
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
+        if path.is_dir():
+            if not path.is_symlink():
+                yield from _files(path)
+        else:
+            yield path
+
+
+def _name(path: Path, folder: Path) -> str:
+    return printable(path.relative_to(folder).as_posix())
+
+
+def _at(path: Path, what: str, line: int | None = None) -> DataError:
+    place = printable(str(path)) + (f":{line}" if line else "")
+    return DataError(f"{place}: {what}")
+
+
+def _document(path: Path, name: str, categories: str | Path | None, options: ReadOptions) -> Document | DataError:
+    try:
+        text = _text(path, options)
+        if isinstance(categories, str):
+            if categories == "." and options.labelled:
+                raise _at(path, "lies in no category's folder (move it into one)")
+            names = _checked([] if categories == "." else [categories], path)
+        else:
+            names = _checked(_text(categories, options).split("\n"), categories) if categories else ()
+        return Document(text, names, name, place=printable(str(path)))
+    except DataError as error:
+        return error
+
+
+def _checked(names: list[str], path: Path) -> tuple[str, ...]:
+    try:
+        return checked_categories([name.removesuffix("\r") for name in names if name.strip()])
+    except DataError as error:
+        raise _at(path, str(error)) from None
+
+
+def _text(path: Path, options: ReadOptions) -> str:
+    if path.exists() and not path.is_file():
+        raise _at(path, "is no file, but a pipe or a device (remove it)")  # which one might wait for endlessly
+    with open_file(path) as file:
+        content = file.read(options.longest + 1)
+    if len(content) > options.longest:
+        raise _at(path, f"longer than {options.longest:,} bytes (split it, or allow more with --longest)")
+    return _decoded(content, path, options)
+
+
+def _decoded(content: bytes, path: Path, options: ReadOptions) -> str:
+    try:
+        if options.is_utf8:
+            check_mark(content)
+        return content.decode(options.encoding, options.decode_errors).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode(options.encoding, "replace")
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        raise _at(path, str(not_text(content[error.start], column, options)), line) from None
+    except DataError as error:
+        raise _at(path, str(error), 1) from None

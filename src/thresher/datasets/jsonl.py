@@ -1,0 +1,99 @@
+"""JSON lines: an object a line, with fields for the text and its categories."""
+
+import codecs
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import orjson
+
+from thresher.datasets.document import Document
+from thresher.datasets.lines import Lines
+from thresher.datasets.options import ReadOptions
+from thresher.datasets.records import Columns, document_of, guessed_columns, with_categories
+from thresher.errors import DataError
+
+_MEMBER = re.compile(rb'"[ \t\r]*:')
+_INCOMPLETE = "incomplete JSON (file truncated?)"
+
+
+def read_jsonl(
+    lines: Lines, options: ReadOptions, on_columns: Callable[[Columns], None]
+) -> Iterator[Document | DataError]:
+    """Yield the document of each line that is not blank, and a DataError in place of one that holds none."""
+    columns: Columns | None = None
+
+    def document(number: int, line: bytes) -> Document:
+        nonlocal columns
+        record = _record(number, line, lines)
+        if columns is None or not columns.categories:
+            columns = with_categories(columns, record) if columns else guessed_columns(record, options)
+            on_columns(columns)
+        return document_of(record, columns, options, f"{lines.name}:{number}", str(number))
+
+    return lines.documents(document)
+
+
+def _record(number: int, line: bytes, lines: Lines) -> dict[str, Any]:
+    """Return the object on a line."""
+    if lines.options.decode_errors == "replace":
+        line = line.decode("utf-8", "replace").encode()
+    try:
+        record = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        _check_encoding(line, lines)
+        raise DataError(_not_json(number, line.strip(), error)) from None
+    if type(record) is not dict:
+        raise DataError(_no_object(record))
+    if len(_MEMBER.findall(line)) != len(record):
+        _check_members(line)
+    return record
+
+
+def _check_encoding(line: bytes, lines: Lines) -> None:
+    """Raise a DataError if a line is no text."""
+    try:
+        lines.text(line)
+    except DataError as error:
+        raise DataError(_INCOMPLETE) if _is_cut_off(line) else error from None
+
+
+def _is_cut_off(line: bytes) -> bool:
+    """Tell whether a line would be text if only its last character were whole."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(line)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _no_object(record: Any) -> str:
+    if isinstance(record, list):
+        return "an object is wanted on each line, not an array (write its members one a line)"
+    return 'an object is wanted on each line, not a single value (write {"text": ..., "categories": [...]})'
+
+
+def _check_members(line: bytes) -> None:
+    """Raise a DataError if a key occurs twice; the fast parser takes the last without a word."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> None:
+        keys = [key for key, _ in pairs]
+        if len(set(keys)) < len(keys):
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise DataError(f"field {twice!r} stands twice (keep one)")
+
+    try:
+        json.loads(line, object_pairs_hook=unique)
+    except RecursionError:
+        raise DataError("nested too deeply") from None
+
+
+def _not_json(number: int, start: bytes, error: orjson.JSONDecodeError) -> str:
+    if start in (b"{", b"[") or (number == 1 and start.startswith(b"[")):
+        return "JSON that goes over several lines (write one object a line)"
+    if "content after document" in str(error):
+        return "several objects on one line (write one object a line)"
+    if "unexpected end" in str(error):
+        return _INCOMPLETE
+    return f"not JSON: {error.msg} at column {error.colno}"

@@ -1,0 +1,192 @@
+"""The lines of a source as bytes of UTF-8, with their numbers; readers of line formats take them from here.
+
+Lines end at "\\n" or "\\r\\n" and nowhere else, whatever other characters a text holds; at "\\r" too, where a file
+begins with lines that end so.
+"""
+
+import codecs
+import io
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from thresher.datasets.decompression import BUFFER, Source, looked_at, name_of, open_bytes
+from thresher.datasets.document import Document
+from thresher.datasets.options import ReadOptions
+from thresher.errors import DataError
+
+# UTF-32 comes first: one of its marks begins with one of UTF-16's.
+_OTHER_MARKS = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+_OLD_MAC = re.compile(rb"\r(?!\n)")
+_FIRST_LINE = re.compile(rb"\S[^\n]*\n")
+
+
+def check_mark(head: bytes) -> None:
+    """Raise a DataError, without the place, for the mark that files in other encodings than UTF-8 begin with."""
+    encoding = next((encoding for mark, encoding in _OTHER_MARKS.items() if head.startswith(mark)), None)
+    if encoding:
+        raise DataError(f"begins with the byte order mark of {encoding} (use --encoding {encoding.lower()})")
+
+
+def not_text(byte: int, column: int, options: ReadOptions) -> DataError:
+    """Return the error, without the place, for a byte that is none of the encoding's."""
+    advice = "use --encoding latin-1" if options.is_utf8 else "use another --encoding"
+    name = "UTF-8" if options.is_utf8 else options.encoding
+    return DataError(f"byte 0x{byte:02x} at column {column} is not {name} ({advice} or --decode-errors replace)")
+
+
+class Lines:
+    """The lines of one source, each with its number and without its end.
+
+    A line that is too long comes as a DataError; `name` is what messages call the source.
+
+    >>> import io
+    >>> list(Lines(io.BytesIO(b"one\\r\\ntwo"), ReadOptions()))
+    [(1, b'one'), (2, b'two')]
+    """
+
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        self.name, self.options = name_of(source), options
+        self._stream = open_bytes(source)
+        try:
+            self._begin()
+        except BaseException:
+            self._stream.close()
+            raise
+
+    def _begin(self) -> None:
+        """Look at the first bytes, and drop the mark that UTF-8 files may begin with."""
+        if not self.options.is_utf8:
+            self._stream = io.BufferedReader(_Recoded(self._stream, self.name, self.options), BUFFER)
+        self._head, self._stream = looked_at(self._stream, lambda head: bool(_FIRST_LINE.search(head)))
+        if self._head.startswith(codecs.BOM_UTF8):
+            self._stream.read(len(codecs.BOM_UTF8))
+            self._head = self._head[len(codecs.BOM_UTF8) :]
+        try:
+            check_mark(self._head)
+        except DataError as error:
+            raise self.at(1, str(error)) from None
+
+    def peek(self) -> bytes:
+        """Return the first bytes, of the first line that is not blank at the least, without reading them."""
+        return self._head
+
+    def close(self) -> None:
+        """Close a source that will not be read."""
+        self._stream.close()
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield all bytes in order, for formats whose records do not keep to lines."""
+        with self._stream:
+            while piece := self._stream.read1(BUFFER):
+                yield piece
+
+    def at(self, line: int, what: str) -> DataError:
+        """Return the error to be raised, or yielded, for a line."""
+        return DataError(f"{self.name}:{line}: {what}")
+
+    def text(self, line: bytes) -> str:
+        """Return a line as text; raises a DataError, without the place, that names the first byte which is none."""
+        try:
+            return line.decode("utf-8", self.options.decode_errors)
+        except UnicodeDecodeError as error:
+            column = len(line[: error.start].decode("utf-8")) + 1
+            raise not_text(self._original(line[error.start :]), column, self.options) from None
+
+    def _original(self, rest: bytes) -> int:
+        """Return the byte of the source that became what no text begins with."""
+        return rest[0] if self.options.is_utf8 else ord(rest[:3].decode("utf-8", "surrogatepass")) & 0xFF
+
+    def documents(self, parse: Callable[[int, bytes], Document]) -> Iterator[Document | DataError]:
+        """Yield what is made of each line that is not blank, and a DataError with its place where that fails."""
+        for number, line in self:
+            if isinstance(line, DataError):
+                yield line
+            elif line and not line.isspace():
+                try:
+                    yield parse(number, line)
+                except DataError as error:
+                    yield self.at(number, str(error))
+
+    def __iter__(self) -> Iterator[tuple[int, bytes | DataError]]:
+        """Yield (number, line), and a DataError in place of a line that is too long."""
+        old_mac = b"\n" not in self._head and _OLD_MAC.search(self._head)
+        ended = self._at_returns if old_mac else self._at_newlines
+        with self._stream:
+            for number, line in enumerate(ended(), 1):
+                yield number, self._too_long(number) if line is None else line
+
+    def _too_long(self, number: int) -> DataError:
+        return self.at(
+            number, f"line longer than {self.options.longest:,} bytes (split it, or allow more with --longest)"
+        )
+
+    def _at_newlines(self) -> Iterator[bytes | None]:
+        """Yield lines without their ends, None for one that is too long."""
+        read, most = self._stream.readline, self.options.longest + 2
+        while line := read(most):
+            if line[-1] == 10:
+                line = line[:-2] if line[-2:] == b"\r\n" else line[:-1]
+            elif len(line) == most:
+                while (rest := read(BUFFER)) and rest[-1] != 10:
+                    pass
+                yield None
+                continue
+            yield line if len(line) <= self.options.longest else None
+
+    def _at_returns(self) -> Iterator[bytes | None]:
+        """Yield the lines of a file whose lines end at returns."""
+        held, overlong = b"", False
+        while block := self._stream.read1(BUFFER):
+            if block.endswith(b"\r"):
+                block += self._stream.read(1)
+            *whole, held = (held + block).replace(b"\r\n", b"\r").replace(b"\n", b"\r").split(b"\r")
+            for line in whole:
+                yield None if overlong or len(line) > self.options.longest else line
+                overlong = False
+            if len(held) > self.options.longest:
+                held, overlong = b"", True
+        if held or overlong:
+            yield None if overlong else held
+
+
+class _Recoded(io.RawIOBase):
+    """The bytes of another encoding as UTF-8; a byte that is none becomes a lone surrogate, which is no text either."""
+
+    def __init__(self, stream: io.BufferedReader, name: str, options: ReadOptions) -> None:
+        self._stream, self._name, self._encoding = stream, name, options.encoding
+        kept = "surrogateescape" if options.decode_errors == "strict" else options.decode_errors
+        self._decoder = codecs.getincrementaldecoder(options.encoding)(kept)
+        self._ready, self._lines, self._ended = memoryview(b""), 1, False
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready and not self._ended:
+            block = self._stream.read1(BUFFER)
+            self._ended = not block
+            self._ready = memoryview(self._decoded(block).encode("utf-8", "surrogatepass"))
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+    def _decoded(self, block: bytes) -> str:
+        try:
+            text = self._decoder.decode(block, final=self._ended)
+        except UnicodeDecodeError as error:
+            line = self._lines + error.object[: error.start].count(b"\n")
+            wrong = f"{self._name}:{line}: byte 0x{error.object[error.start]:02x} is not {self._encoding}"
+            raise DataError(f"{wrong} (use another --encoding or --decode-errors replace)") from None
+        self._lines += text.count("\n")
+        return text

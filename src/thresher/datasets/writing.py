@@ -1,0 +1,226 @@
+"""Documents and other records to JSONL, CSV or Parquet, whole or not at all; a user's own columns are kept.
+
+`convert` and `predict` write with it. A cell of a CSV file that a spreadsheet would take for a formula gets an
+apostrophe before it, unless it is a number.
+"""
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from itertools import chain, islice
+from os import PathLike
+from pathlib import Path
+from reprlib import repr as shown
+from typing import Any
+
+import orjson
+
+from thresher.datasets.document import Document
+from thresher.datasets.parquet import pyarrow_parquet
+from thresher.datasets.records import Columns
+from thresher.errors import DataError, ParameterError
+from thresher.whole_file import whole_file
+
+Record = Mapping[str, Any]
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_HEAD = 1000  # records whose columns together make a table's
+_BATCH = 2048
+
+
+def converted(document: Document, columns: Columns | None = None) -> dict[str, Any]:
+    """Return the record that a document becomes: id, title if it has one, text, categories, then its other columns.
+
+    >>> converted(Document("wheat rose", ("grain",), "7", columns={"labels": "grain", "price": 3}), None)
+    {'id': '7', 'text': 'wheat rose', 'categories': ['grain'], 'labels': 'grain', 'price': 3}
+    """
+    record: dict[str, Any] = {"id": document.id}
+    fields = document.fields or {}
+    if "title" in fields:
+        record["title"] = fields["title"]
+        record["text"] = fields.get("body", "")
+    elif document.features is None:
+        record["text"] = document.text
+    else:
+        record["features"] = dict(document.features)
+    record["categories"] = list(document.categories)
+    used = {*columns.text.values(), *columns.categories, columns.id} if columns else set()
+    others = {name: value for name, value in (document.columns or {}).items() if name not in used}
+    return record | {name: value for name, value in others.items() if name not in record}
+
+
+def write_records(
+    path: str | PathLike[str], records: Iterable[Record], *, format: str | None = None, separator: str = "|"
+) -> int:
+    """Write records to a file by its extension, or in "jsonl", "csv", "tsv" or "parquet"; returns how many.
+
+    Lists are joined with the separator in CSV and TSV.
+    """
+    format = format or written_format(path)
+    with whole_file(path) as file:
+        return write_to(file, records, format, separator)
+
+
+def written_format(path: str | PathLike[str]) -> str:
+    """Return the format that a file's name asks for."""
+    format = _SUFFIXES.get(Path(path).suffix.lower())
+    if format is None:
+        raise ParameterError(f"{path}: no format is known by this name (allowed: {', '.join(_SUFFIXES)})")
+    return format
+
+
+def write_to(file: Any, records: Iterable[Record], format: str, separator: str = "|") -> int:
+    """Write records to an open binary file; returns how many."""
+    if format not in _WRITERS:
+        raise ParameterError(f"format={format!r} is not written (allowed: {', '.join(_WRITERS)})")
+    return _WRITERS[format](file, records, separator)
+
+
+def json_line(record: Record) -> bytes:
+    """Return a record as a line of JSON; NaN and infinities become null."""
+    try:
+        return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY, default=_plain)
+    except orjson.JSONEncodeError as error:
+        raise DataError(f"{shown(dict(record))} cannot be written as JSON: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes | memoryview):
+        return bytes(value).decode("utf-8", "replace")
+    if isinstance(value, Mapping):
+        return dict(value)
+    return str(value)
+
+
+def _write_jsonl(file: Any, records: Iterable[Record], separator: str) -> int:
+    count = 0
+    for record in records:
+        file.write(json_line(record))
+        count += 1
+    return count
+
+
+def _write_csv(file: Any, records: Iterable[Record], separator: str, delimiter: str = ",") -> int:
+    names, everything = _with_columns(records)
+    writer = csv.writer(_Rows(file), delimiter=delimiter)
+    writer.writerow([_cell(name, separator) for name in names])
+    count = 0
+    for count, record in enumerate(everything, 1):
+        _check_columns(record, names, count)
+        writer.writerow([_cell(record.get(name), separator) for name in names])
+    return count
+
+
+class _Rows:
+    """Takes rows from a writer that ends them with return and newline: fields that hold another end go unquoted."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def write(self, row: str) -> None:
+        try:
+            self._file.write(row.removesuffix("\r\n").encode() + b"\n")
+        except UnicodeEncodeError:
+            raise DataError(f"{shown(row)} holds a lone surrogate, which is no character (remove it)") from None
+
+
+def _write_tsv(file: Any, records: Iterable[Record], separator: str) -> int:
+    return _write_csv(file, records, separator, "\t")
+
+
+def _write_parquet(file: Any, records: Iterable[Record], separator: str) -> int:
+    arrow, parquet = pyarrow_parquet()
+    names, everything = _with_columns(records)
+    head = list(islice(everything, _HEAD))
+    count = 0
+    with _arrow_errors(arrow):
+        schema = arrow.Table.from_pylist([{name: record.get(name) for name in names} for record in head]).schema
+        schema = arrow.schema([_named_type(arrow, field) for field in schema])
+        with parquet.ParquetWriter(file, schema) as writer:
+            for batch in _batches(chain(head, everything)):
+                for number, record in enumerate(batch, count + 1):
+                    _check_columns(record, names, number)
+                writer.write_table(arrow.Table.from_pylist(batch, schema=schema))
+                count += len(batch)
+    return count
+
+
+@contextmanager
+def _arrow_errors(arrow: Any) -> Iterator[None]:
+    """Turn what pyarrow refuses into a line that says what to do."""
+    try:
+        yield
+    except (arrow.ArrowException, TypeError) as error:
+        first = str(error).partition("\n")[0]
+        raise DataError(f"a column holds values of different types: {first} (write JSONL instead)") from None
+
+
+def _named_type(arrow: Any, field: Any) -> Any:
+    """Let a column that has held nothing so far hold text, and a list that was empty hold texts."""
+    if arrow.types.is_null(field.type):
+        return arrow.field(field.name, arrow.string())
+    if arrow.types.is_list(field.type) and arrow.types.is_null(field.type.value_type):
+        return arrow.field(field.name, arrow.list_(arrow.string()))
+    return field
+
+
+def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
+    remaining = iter(records)
+    while batch := list(islice(remaining, _BATCH)):
+        yield batch
+
+
+def _with_columns(records: Iterable[Record]) -> tuple[list[str], Iterator[Record]]:
+    """Return the columns of the first records together, and all records."""
+    remaining = iter(records)
+    head = list(islice(remaining, _HEAD))
+    return list(dict.fromkeys(name for record in head for name in record)), chain(head, remaining)
+
+
+def _check_columns(record: Record, names: list[str], number: int) -> None:
+    if len(record) > len(names) or any(name not in names for name in record):
+        new = next(name for name in record if name not in names)
+        raise DataError(f"record {number} has a column {new!r} that the first {_HEAD} have not (write JSONL instead)")
+
+
+def _cell(value: Any, separator: str) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
+        within = next((item for item in value if separator in item), None)
+        if within is not None:
+            raise DataError(f"{within!r} holds the separator {separator!r} (choose another with --separator)")
+        return _defused(separator.join(value))
+    if isinstance(value, str):
+        return _defused(value)
+    if isinstance(value, bytes):
+        return _defused(value.decode("utf-8", "replace"))
+    if isinstance(value, Mapping | list | tuple):
+        return json_line({"": value})[4:-2].decode()
+    return str(value)
+
+
+def _defused(cell: str) -> str:
+    """Keep a spreadsheet from taking a cell for a formula."""
+    if not cell.startswith(_FORMULA):
+        return cell
+    with suppress(ValueError):
+        float(cell)
+        return cell
+    return "'" + cell
+
+
+_WRITERS: dict[str, Callable[[Any, Iterable[Record], str], int]] = {
+    "jsonl": _write_jsonl,
+    "csv": _write_csv,
+    "tsv": _write_tsv,
+    "parquet": _write_parquet,
+}
+_SUFFIXES = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+}
+WRITTEN_FORMATS = tuple(_WRITERS)
