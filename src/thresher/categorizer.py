@@ -10,7 +10,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher import __version__, contents, store
+from thresher import __version__, category_changes, contents, store
 from thresher.category_names import category_set, category_sets, new_names, some
 from thresher.compression import Compression, compress
 from thresher.decisions import Decisions
@@ -22,6 +22,7 @@ from thresher.kernels.weights import LARGEST_WEIGHT
 from thresher.learners.labels import as_labels, judgements
 from thresher.learners.rows import strengths
 from thresher.newcomers import is_young, teach_young
+from thresher.prediction import Prediction, best, predictions
 from thresher.reservoir import Kept, Reservoir, as_rows, kept
 from thresher.settings import check_settings, complete_settings, new_learner
 from thresher.text.analysers import Text
@@ -139,7 +140,7 @@ class Categorizer:
         rows = self._grown_rows(listed)
         self._take(rows, as_labels(labels, len(labels)), names)
         taught = [self.reservoir.add(kept(rows, i, row)) for i, row in enumerate(labels)]
-        self._teach_young({c for row in labels for c in row}, before, taught)
+        self.teach_young({c for row in labels for c in row}, before, taught)
         return self
 
     def learn(self, text: Text, accept: Iterable[str] = (), reject: Iterable[str] = ()) -> Correction:
@@ -156,7 +157,7 @@ class Categorizer:
         mistakes = self._take(rows, judgements(signs), names)
         after = self._weights_at(rows, list(signs))
         accepts = [c for c, sign in signs.items() if sign > 0]
-        self._teach_young(set(accepts), known, [self.reservoir.add(kept(rows, 0, accepts, complete=False))])
+        self.teach_young(set(accepts), known, [self.reservoir.add(kept(rows, 0, accepts, complete=False))])
         wrong = {names[c]: sign for c, sign in signs.items() if mistakes[c] > 0}
         return correction(wrong, self.features.names_of(rows.indices), before, after, names[known:])
 
@@ -200,7 +201,7 @@ class Categorizer:
         self.decisions = self.decisions.extended(added, float(self.settings["theta"]), 1.0)
         return self.learner.online_mistakes_ - before
 
-    def _teach_young(self, categories: set[int], known: int, taught: list[Kept]) -> None:
+    def teach_young(self, categories: set[int], known: int, taught: list[Kept]) -> None:
         """Set categories that were added after `fit`, and have few positives, against the documents kept."""
         young = sorted(c for c in categories if c >= known or is_young(self.learner, c))
         new = {id(document) for document in taught}
@@ -266,6 +267,17 @@ class Categorizer:
         accepted[empty] = False
         return accepted
 
+    def categorize(self, texts: Iterable[Text], *, top: int | None = None) -> Iterator[Prediction]:
+        """Yield for each text, as it comes, the categories that the policy accepts; or the `top` best of all."""
+        _check_top(top)
+
+        def found(scores: Scores, empty: Empty) -> list[Prediction]:
+            reported, chances = self.decisions.reported(scores), self.decisions.probabilities(scores)
+            chosen = self._accepted(scores, empty) if top is None else best(reported, top)
+            return predictions(self.categories, chosen, reported, chances, empty)
+
+        return chain.from_iterable(self._scored(texts, found))
+
     def empty(self, texts: Iterable[Text]) -> NDArray[np.bool_]:
         """Tell for each text whether it has no feature that the model knows: such a text gets no categories."""
         parts = [np.diff(self.features.rows(batch).indptr) == 0 for batch in batches(texts)]
@@ -273,21 +285,12 @@ class Categorizer:
 
     def rank(self, texts: Iterable[Text], top: int | None = None) -> list[list[tuple[str, float, float]]]:
         """Return for each text (category, score, probability), the best first; a score above 1 is accepted."""
-        _check_top(top)
-
-        def ranked(scores: Scores, _: Empty) -> list[list[tuple[str, float, float]]]:
-            reported, chances = self.decisions.reported(scores), self.decisions.probabilities(scores)
-            order = np.argsort(-reported, axis=1, kind="stable")[:, :top]
-            return [
-                [(self.categories[c], float(reported[i, c]), float(chances[i, c])) for c in best]
-                for i, best in enumerate(order)
-            ]
-
-        return list(chain.from_iterable(self._scored(texts, ranked)))
+        most = len(self.categories) if top is None else top
+        return [found.categories for found in self.categorize(texts, top=most)]
 
     def rank_documents(self, category: str, texts: Iterable[Text]) -> list[tuple[int, float, float]]:
         """Return (index, score, probability) of the texts for one category, the best first."""
-        number = self._number(category)
+        number = self.number_of(category)
         own = self.decisions.selected([number])
 
         def column(scores: Scores, _: Empty) -> list[tuple[float, float]]:
@@ -301,6 +304,13 @@ class Categorizer:
     def decision_function(self, texts: Iterable[Text], *, raw: bool = False) -> NDArray[np.float64]:
         """Return the reported scores, (texts, categories), accepted above 1; or the raw ones."""
         return self._matrix(texts, lambda scores: scores.astype(np.float64) if raw else self.decisions.reported(scores))
+
+    def decide(self, texts: Iterable[Text]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the reported scores and what the policy accepts, both (texts, categories), from one scoring."""
+        found = list(self._scored(texts, lambda *batch: (self.decisions.reported(batch[0]), self._accepted(*batch))))
+        nothing = np.zeros((0, len(self.categories)))
+        scores, accepted = zip((nothing, nothing.astype(np.bool_)), *found, strict=True)
+        return np.concatenate(scores), np.concatenate(accepted)
 
     def predict_proba(self, texts: Iterable[Text], *, paper: bool = False) -> NDArray[np.float64]:
         """Return the calibrated probabilities, (texts, categories); or the paper's, 1 / (1 + e^-F) of the raw score."""
@@ -316,7 +326,7 @@ class Categorizer:
             raise TextError("there are no categories to explain")
         scores, empty = next(self._scored([text], lambda *found: found))
         reported = self.decisions.reported(scores)[0]
-        number = int(reported.argmax()) if category is None else self._number(category)
+        number = int(reported.argmax()) if category is None else self.number_of(category)
         rows = self.features.rows([text])
         places = self.features.occurrences(text)
         weights = self.learner.category_weights(number, rows.indices)
@@ -337,15 +347,17 @@ class Categorizer:
     def strongest_words(self, category: str, top: int = 10) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
         """Return the words that speak most for a category, and most against it, with their weights."""
         _check_top(top)
-        number = self._number(category)
+        number = self.number_of(category)
         weights = self.learner.category_weights(number, np.arange(self.features.vocabulary.count))
         order = np.argsort(-weights, kind="stable")
-        names = self.features.names
-        most = [(names[i], float(weights[i])) for i in order[:top] if weights[i] > 0]
-        least = [(names[i], float(weights[i])) for i in order[::-1][:top] if weights[i] < 0]
-        return most, least
+        most, least = order[:top][weights[order[:top]] > 0], order[::-1][:top][weights[order[::-1][:top]] < 0]
+        strongest, weakest = (
+            list(zip(self.features.names_of(chosen), weights[chosen].tolist(), strict=True)) for chosen in (most, least)
+        )
+        return strongest, weakest
 
-    def _number(self, category: str) -> int:
+    def number_of(self, category: str) -> int:
+        """Return the column of a category in arrays of scores."""
         if category not in self.categories:
             raise TextError(f"category {category!r} is unknown (known: {some(self.categories)})")
         return self.categories.index(category)
@@ -385,16 +397,12 @@ class Categorizer:
 
     def rename_category(self, old: str, new: str) -> Self:
         """Give a category another name."""
-        number, name = self._number(old), category_set([new])[0]
-        if name in self.categories and name != old:
-            raise TextError(f"category {name!r} exists already (merge_categories joins two)")
-        self.categories = [name if i == number else other for i, other in enumerate(self.categories)]
+        category_changes.rename(self, old, new)
         return self
 
     def retire_category(self, category: str) -> Self:
         """Forget a category: it is no longer predicted, and its name is free."""
-        number = self._number(category)
-        self._keep_categories([c for c in range(len(self.categories)) if c != number])
+        category_changes.retire(self, category)
         return self
 
     def merge_categories(self, sources: Sequence[str], into: str) -> Self:
@@ -402,27 +410,8 @@ class Categorizer:
 
         It then learns the documents kept once more, with the labels joined. `into` may be one of them or a new name.
         """
-        numbers = sorted({self._number(name) for name in category_set(sources)})
-        name = category_set([into])[0]
-        if len(numbers) < 2:
-            raise TextError("merging takes at least two categories")
-        if name in self.categories and self._number(name) not in numbers:
-            raise TextError(f"category {name!r} exists already and is not one of those merged")
-        first = numbers[0]
-        self.learner.merge(numbers)
-        joined = {c: first if c in numbers else c for c in range(len(self.categories))}
-        self.reservoir = self.reservoir.renumbered(joined)
-        self.categories = [name if c == first else other for c, other in enumerate(self.categories)]
-        self._keep_categories([c for c in range(len(self.categories)) if c not in numbers[1:]])
-        if self.reservoir.documents:
-            self._teach_young({first}, first, self.reservoir.documents[-1:])
+        category_changes.merge(self, sources, into)
         return self
-
-    def _keep_categories(self, kept_numbers: list[int]) -> None:
-        self.learner.select(kept_numbers)
-        self.decisions = self.decisions.selected(kept_numbers)
-        self.categories = [self.categories[c] for c in kept_numbers]
-        self.reservoir = self.reservoir.renumbered({old: new for new, old in enumerate(kept_numbers)})
 
 
 def _check_top(top: int | None) -> None:

@@ -1,0 +1,49 @@
+"""Changes to a model's set of categories without training anew: renaming, retiring, merging; `Categorizer` calls it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from thresher.category_names import category_set
+from thresher.errors import TextError
+
+if TYPE_CHECKING:
+    from thresher.categorizer import Categorizer
+
+
+def rename(model: "Categorizer", old: str, new: str) -> None:
+    """Give a category another name."""
+    number, name = model.number_of(old), category_set([new])[0]
+    if name in model.categories and name != old:
+        raise TextError(f"category {name!r} exists already (merge_categories joins two)")
+    model.categories = [name if i == number else other for i, other in enumerate(model.categories)]
+
+
+def retire(model: "Categorizer", category: str) -> None:
+    """Forget a category."""
+    number = model.number_of(category)
+    _keep(model, [c for c in range(len(model.categories)) if c != number])
+
+
+def merge(model: "Categorizer", sources: Sequence[str], into: str) -> None:
+    """Join categories, and teach the joined one the documents kept once more."""
+    numbers = sorted({model.number_of(name) for name in category_set(sources)})
+    name = category_set([into])[0]
+    if len(numbers) < 2:
+        raise TextError("merging takes at least two categories")
+    if name in model.categories and model.number_of(name) not in numbers:
+        raise TextError(f"category {name!r} exists already and is not one of those merged")
+    first = numbers[0]
+    model.learner.merge(numbers)
+    joined = {c: first if c in numbers else c for c in range(len(model.categories))}
+    model.reservoir = model.reservoir.renumbered(joined)
+    model.categories = [name if c == first else other for c, other in enumerate(model.categories)]
+    _keep(model, [c for c in range(len(model.categories)) if c not in numbers[1:]])
+    if model.reservoir.documents:
+        model.teach_young({first}, first, model.reservoir.documents[-1:])
+
+
+def _keep(model: "Categorizer", numbers: list[int]) -> None:
+    model.learner.select(numbers)
+    model.decisions = model.decisions.selected(numbers)
+    model.categories = [model.categories[c] for c in numbers]
+    model.reservoir = model.reservoir.renumbered({old: new for new, old in enumerate(numbers)})
