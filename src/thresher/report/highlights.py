@@ -1,0 +1,105 @@
+"""A text cut into pieces that are shaded by what their words contributed to a score; `worst` shows errors so."""
+
+import re
+from bisect import bisect_left
+from itertools import pairwise
+from typing import NamedTuple
+
+from thresher.explanation import Word
+from thresher.report.written import signed
+
+LONGEST_EXCERPT = 700
+SHADES = 4
+LEAST_SHARE = 0.15  # of the greatest contribution: what is weaker stays plain
+MOST_NAMED = 4
+_BLOCK = re.compile(r".{1,150}\S{0,40}\s?", re.S)
+
+
+class Piece(NamedTuple):
+    """A stretch of text; `shade` runs from -SHADES (against) over 0 (plain) to SHADES (for)."""
+
+    text: str
+    shade: int = 0
+    title: str = ""
+
+
+class Segment(NamedTuple):
+    """A stretch of text, as (start, end) indices, with the words that stand on it; several where features overlap."""
+
+    start: int
+    end: int
+    words: list[Word]
+
+
+def excerpt(text: str, words: list[Word], longest: int = LONGEST_EXCERPT) -> list[Piece]:
+    """Return a text in shaded pieces; of a long one its beginning and the parts where the telling words stand.
+
+    >>> excerpt("oil rose", [Word("oil", 0.5, 1.0, 0.5, [(0, 3)], 0)])
+    [Piece(text='oil', shade=4, title='oil +0.50'), Piece(text=' rose', shade=0, title='')]
+    """
+    told = [word for word in words if word.positions and word.contribution]
+    blocks = [match.span() for match in _BLOCK.finditer(text)]
+    segments = _segments(text, told, [start for start, _ in blocks])
+    by_block: list[list[Segment]] = [[] for _ in blocks]
+    starts = [start for start, _ in blocks]
+    for segment in segments:
+        by_block[bisect_left(starts, segment.start + 1) - 1].append(segment)
+    kept = _kept(blocks, by_block, longest)
+    scale = max((abs(word.contribution) for word in told), default=0.0)
+    pieces: list[Piece] = []
+    for number, previous in zip(kept, [-1, *kept], strict=False):
+        pieces += [Piece(" … ")] * (number > previous + 1)
+        pieces += [_piece(text, segment, scale) for segment in by_block[number]]
+    if kept and kept[-1] < len(blocks) - 1:
+        pieces.append(Piece(" …"))
+    return _joined(pieces)
+
+
+def _segments(text: str, words: list[Word], borders: list[int]) -> list[Segment]:
+    """Cut a text where a word begins or ends, and at the borders given."""
+    cuts = sorted({len(text), *borders}.union(*(place for word in words for place in word.positions)))
+    over: list[list[Word]] = [[] for _ in cuts]
+    for word in words:
+        for start, end in dict.fromkeys(word.positions):
+            for i in range(bisect_left(cuts, start), bisect_left(cuts, end)):
+                over[i].append(word)
+    return [Segment(start, end, over[i]) for i, (start, end) in enumerate(pairwise(cuts))]
+
+
+def _kept(blocks: list[tuple[int, int]], by_block: list[list[Segment]], longest: int) -> list[int]:
+    """Return which blocks an excerpt shows: all, or the first and then each that adds most of what is not yet shown."""
+    if not blocks or blocks[-1][1] <= longest:
+        return list(range(len(blocks)))
+    found = [{word.number: abs(word.contribution) for part in parts for word in part.words} for parts in by_block]
+    kept, shown, length = {0}, set(found[0]), blocks[0][1]
+    while length < longest and len(kept) < len(blocks):
+        gains = [
+            -1.0 if i in kept else sum(gain for number, gain in new.items() if number not in shown)
+            for i, new in enumerate(found)
+        ]
+        best = gains.index(max(gains))
+        kept.add(best)
+        shown |= found[best].keys()
+        length += blocks[best][1] - blocks[best][0]
+    return sorted(kept)
+
+
+def _piece(text: str, segment: Segment, scale: float) -> Piece:
+    part, total = text[segment.start : segment.end], sum(word.contribution for word in segment.words)
+    if abs(total) < LEAST_SHARE * scale or total == 0:
+        return Piece(part)
+    strength = min(SHADES, 1 + int(SHADES * abs(total) / scale))
+    named = ", ".join(f"{word.name} {signed(word.contribution)}" for word in segment.words[:MOST_NAMED])
+    more = f" and {len(segment.words) - MOST_NAMED} more" if len(segment.words) > MOST_NAMED else ""
+    return Piece(part, strength if total > 0 else -strength, named + more)
+
+
+def _joined(pieces: list[Piece]) -> list[Piece]:
+    """Join neighbours without shade: a page needs no markup between them."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        if joined and piece.shade == joined[-1].shade == 0:
+            joined[-1] = Piece(joined[-1].text + piece.text)
+        else:
+            joined.append(piece)
+    return joined

@@ -1,0 +1,97 @@
+"""The report as one HTML page that needs nothing but itself; the command line writes it after an evaluation."""
+
+from base64 import b64encode
+from hashlib import sha256
+from importlib import resources
+from os import PathLike
+from typing import Any
+
+from thresher.categorizer import Categorizer
+from thresher.datasets.document import Document
+from thresher.errors import MissingPackageError, ParameterError
+from thresher.evaluation import Evaluation, Prequential
+from thresher.report.written import FILTERS
+from thresher.whole_file import whole_file
+
+# No control characters and no halves of pairs: HTML has no way to write them.
+_UNPRINTABLE = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127, *range(0xD800, 0xE000)), "\ufffd")
+
+
+def make_report(
+    model: Categorizer,
+    documents: list[Document],
+    evaluation: Evaluation,
+    *,
+    title: str = "How the model does",
+    prequential: Prequential | None = None,
+) -> str:
+    """Return an HTML page about a model and its evaluation on these documents.
+
+    Parameters
+    ----------
+    model : Categorizer
+    documents : list of Document
+        Those that were evaluated, in the same order.
+    evaluation : Evaluation
+        Of `thresher.evaluation.evaluate` or `cross_validate`.
+    title : str
+    prequential : Prequential, optional
+        What `thresher.evaluation.prequential` found: adds the mistakes over time.
+
+    Notes
+    -----
+    The same input gives the same bytes. The page asks no network for anything, and its own policy forbids it to.
+
+    Examples
+    --------
+    >>> from thresher.evaluation import evaluate
+    >>> documents = [Document("crude oil", ("energy",)), Document("wheat harvest", ("grain",))] * 5
+    >>> model = Categorizer().fit([d.text for d in documents], [d.categories for d in documents])
+    >>> make_report(model, documents, evaluate(model, documents))[:15]
+    '<!DOCTYPE html>'
+    """
+    if len(documents) != len(evaluation.truth):
+        found = f"{len(documents)} documents, and the evaluation is of {len(evaluation.truth)}"
+        raise ParameterError(f"there are {found} (give the documents that were evaluated, in their order)")
+    if not documents:
+        raise ParameterError("there are no documents to report on")
+    try:
+        from thresher.report.sections import sections
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("matplotlib", "jinja2"):
+            raise
+        raise MissingPackageError(f"a report needs {error.name} (pip install 'thresher[report]')") from error
+    return _rendered({"title": title} | sections(model, documents, evaluation, prequential))
+
+
+def write_report(
+    path: str | PathLike[str], model: Categorizer, documents: list[Document], evaluation: Evaluation, **how: Any
+) -> None:
+    """Write the page to a file; `how` goes to `make_report`."""
+    page = make_report(model, documents, evaluation, **how)
+    with whole_file(path) as file:
+        file.write(page.encode())
+
+
+def _rendered(context: dict[str, Any]) -> str:
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    script = _own("report.js")
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= FILTERS
+    page = environment.from_string(_own("report.html")).render(
+        context | {"css": Markup(_own("report.css")), "js": Markup(script), "policy": _policy(script)}
+    )
+    return page.translate(_UNPRINTABLE) + "\n"
+
+
+def _own(name: str) -> str:
+    return resources.files("thresher.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(script: str) -> str:
+    """Return a Content-Security-Policy: no network, and no script but this one."""
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    allowed = f"script-src 'sha256-{digest}'; style-src 'unsafe-inline'"
+    return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"

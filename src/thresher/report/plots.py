@@ -1,0 +1,127 @@
+"""The plots of the report, each as the markup of an SVG; `page` puts them in their places."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from thresher.report.drawing import AGAINST, BAND, FOR, INK, MUTED, PAPER, count_axis, number_axis, per_cent_axes, plot
+
+Floats = NDArray[np.float64]
+MOST_POINTS = 500
+FEW_POINTS = 60  # which are each marked
+MANY_TIMES = 100  # from this ratio of the greatest to the least count on, an axis is logarithmic
+SMALL = {"size": (256, 170), "margins": (44, 8, 36, 6)}
+
+
+class Point(NamedTuple):
+    """Precision and recall at one threshold."""
+
+    precision: float
+    recall: float
+
+
+def precision_recall_plot(recall: Floats, precision: Floats, break_even: float, decided: Point) -> str:
+    """Draw precision against recall, where they are equal, and where the model's own thresholds decide."""
+    order = np.argsort(recall, kind="stable")
+    chosen = order[_spread(recall[order])]
+    description = f"Precision against recall; break-even at {100 * break_even:.1f} per cent"
+    with plot("curve", description, (420, 396), (52, 14, 44, 14)) as drawing:
+        axes = drawing.axes
+        axes.plot([0, 1], [0, 1], color=MUTED, linewidth=1, dashes=(2, 3))
+        axes.plot(recall[chosen], precision[chosen], color=FOR, linewidth=2, solid_joinstyle="round")
+        on_top: dict[str, Any] = {"clip_on": False, "zorder": 5, "linestyle": "none"}
+        axes.plot([decided.recall], [decided.precision], "D", mfc=PAPER, mec=AGAINST, mew=2, ms=8, **on_top)
+        axes.plot([break_even], [break_even], "o", color=INK, mec=PAPER, mew=1.5, ms=9, **on_top)
+        per_cent_axes(axes)
+        axes.set(xlabel="recall, per cent", ylabel="precision, per cent")
+    return drawing.markup
+
+
+def _spread(recall: Floats) -> NDArray[np.intp]:
+    """Return which points to draw: evenly along the recall, the ends among them, and few enough for a page."""
+    if len(recall) <= MOST_POINTS:
+        return np.arange(len(recall))
+    wanted = np.searchsorted(recall, np.linspace(recall[0], recall[-1], MOST_POINTS))
+    return np.unique(np.concatenate(([0], np.minimum(wanted, len(recall) - 1), [len(recall) - 1])))
+
+
+class Histogram(NamedTuple):
+    """Counts of positives and negatives by reported score, with the bins' edges; 1 is one of the edges."""
+
+    edges: Floats
+    positives: NDArray[np.int64]
+    negatives: NDArray[np.int64]
+
+
+def histogram(scores: Floats, truth: NDArray[np.bool_], n_bins: int) -> Histogram:
+    """Count scores in bins without their lower ends, as accepting has it; the outermost take what lies beyond."""
+    low, high = _ends(scores, truth)
+    width = (high - low) / n_bins
+    edges = 1 + width * np.arange(np.floor((low - 1) / width), np.ceil((high - 1) / width) + 1)
+    bins = np.clip(np.searchsorted(edges, scores, side="left") - 1, 0, len(edges) - 2)
+    return Histogram(edges, *(np.bincount(bins[side], minlength=len(edges) - 1) for side in (truth, ~truth)))
+
+
+def _ends(scores: Floats, truth: NDArray[np.bool_]) -> tuple[float, float]:
+    """Return between which scores nearly all lie, and room around the threshold."""
+    low, high = np.quantile(scores, [0.001, 0.999])
+    if truth.any():
+        low, high = min(low, np.quantile(scores[truth], 0.005)), max(high, np.quantile(scores[truth], 0.995))
+    return min(float(low), 0.5), max(float(high), 1.5)
+
+
+def histogram_plot(name: str, found: Histogram, band: tuple[float, float] | None, small: bool = False) -> str:
+    """Draw counts on a log scale, the threshold at 1 and, where it is the same for all that is drawn, the range."""
+    most = int(max(found.positives.max(), found.negatives.max()))
+    layout: dict[str, Any] = SMALL if small else {"size": (560, 270), "margins": (82, 14, 44, 10)}
+    with plot(name, "Positives and negatives by reported score, counts on a log scale", **layout) as drawing:
+        axes = drawing.axes
+        if band:
+            axes.axvspan(*band, color=BAND, linewidth=0, zorder=0)
+        for counts, colour in ((found.negatives, AGAINST), (found.positives, FOR)):
+            axes.stairs(counts, found.edges, fill=True, color=colour, alpha=0.18, linewidth=0)
+            axes.stairs(counts, found.edges, baseline=None, color=colour, linewidth=1.5)
+        axes.axvline(1, color=INK, linewidth=1.2)
+        count_axis(axes, most, log=True)
+        axes.set_xlim(found.edges[0], found.edges[-1])
+        axes.xaxis.set_major_locator(MaxNLocator(4 if small else 9, integer=True, steps=[1, 2, 5, 10]))
+        axes.set_xlabel("reported score")
+        if not small:
+            axes.set_ylabel("pairs")
+    return drawing.markup
+
+
+def count_plot(name: str, numbers: NDArray[np.int64], counts: NDArray[np.int64], along: str, label: str) -> str:
+    """Draw counts against a growing number; logarithmic where they fall through orders of magnitude."""
+    numbers, counts = _thinned(numbers), _thinned(counts)
+    some = counts[counts > 0]
+    log = bool(len(some) and some[0] >= MANY_TIMES * some.min())
+    with plot(name, f"{label} by {along}", (460, 260)) as drawing:
+        axes = drawing.axes
+        drawn = np.where(counts > 0, counts, np.nan) if log else counts
+        marker: dict[str, Any] = {"marker": "o", "ms": 4} if len(counts) <= FEW_POINTS else {}
+        axes.plot(numbers, drawn, color=FOR, linewidth=1.8, clip_on=False, zorder=3, **marker)
+        count_axis(axes, float(counts.max()), log, float(some.min()) if log else 0.6)
+        number_axis(axes, int(numbers[-1]))
+        axes.set(xlabel=along, ylabel=label)
+    return drawing.markup
+
+
+def rate_plot(name: str, numbers: NDArray[np.int64], values: Floats, along: str, label: str) -> str:
+    """Draw a fraction, as per cent, against a growing number."""
+    with plot(name, f"{label} by {along}", (460, 260)) as drawing:
+        axes = drawing.axes
+        axes.plot(_thinned(numbers), _thinned(values), color=FOR, linewidth=1.8, clip_on=False, zorder=3)
+        per_cent_axes(axes)
+        axes.grid(False, axis="x")
+        number_axis(axes, int(numbers[-1]))
+        axes.set(xlabel=along, ylabel=label)
+    return drawing.markup
+
+
+def _thinned(values: NDArray[Any]) -> NDArray[Any]:
+    """Return evenly spread values, the first and the last among them, few enough for a page."""
+    chosen = np.linspace(0, len(values) - 1, min(len(values), MOST_POINTS))
+    return values[np.round(chosen).astype(np.intp)]

@@ -1,0 +1,214 @@
+"""What each section of the report shows, gathered from model and evaluation for the template; `page` calls it."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from thresher import metrics
+from thresher.categorizer import Categorizer
+from thresher.datasets.document import Document
+from thresher.evaluation import Evaluation, Prequential
+from thresher.learners.learner import MistakeDrivenLearner
+from thresher.report import plots
+from thresher.report.tables import category_rows, fraction, setting_rows, version_rows, word_rows
+from thresher.report.worst import worst_errors
+from thresher.report.written import count, per_cent
+
+# What the template cuts off, so that the page stays one that a browser opens at once.
+LIMITS = {"most_rows": 1000, "many_rows": 20, "most_word_rows": 200, "most_unknown": 20, "most_names": 12}
+MOST_ERRORS = 10  # of either kind
+MOST_CONFUSIONS = 10
+MULTIPLES = 8
+BINS, SMALL_BINS = 70, 30
+
+POOLED = "Accept as many pairs of document and category as are true, the best scores first: so many of them are right."
+RANGE_SHARED = "Scores in the shaded range counted as mistakes in training."
+RANGE_APART = (
+    "Scores in the shaded range counted as mistakes in training. It is shown by category only: thresholds differ, and "
+    "with them the place of the range among reported scores."
+)
+
+Range = tuple[float, float] | None
+
+
+class Figure(NamedTuple):
+    """A large number of the summary."""
+
+    label: str
+    value: str
+    beside: str
+    detail: str
+    meaning: str
+
+
+class Drawn(NamedTuple):
+    """A plot and what it shows."""
+
+    markup: str
+    caption: str
+
+
+class Multiple(NamedTuple):
+    """A small plot of one category."""
+
+    category: str
+    positives: int
+    markup: str
+
+
+def sections(
+    model: Categorizer, documents: list[Document], evaluation: Evaluation, prequential: Prequential | None
+) -> dict[str, Any]:
+    """Return everything that the template asks for but the title."""
+    summary = evaluation.summary(intervals=True)
+    rows = category_rows(summary)
+    return {
+        **LIMITS,
+        "documents": len(documents),
+        "folds": 0 if evaluation.fold_of is None else len(np.unique(evaluation.fold_of)),
+        "rows": rows,
+        "figures": figures(summary),
+        "unknown": sorted(evaluation.unknown_categories.items(), key=lambda item: -item[1]),
+        "learning": learning(model, prequential),
+        "words": word_rows(model, [row.name for row in rows], LIMITS["most_word_rows"]),
+        "errors": worst_errors(model, documents, evaluation, MOST_ERRORS),
+        "confusions": evaluation.confusions(MOST_CONFUSIONS),
+        "settings": setting_rows(model),
+        "digest": model.digest(),
+        "versions": version_rows(),
+        **curve(evaluation, summary),
+        **scores(model, evaluation),
+    }
+
+
+def figures(summary: Mapping[str, Any]) -> list[Figure]:
+    """Return the summary's large numbers, the pooled break-even first."""
+    positive = sum(row["positives"] > 0 for row in summary["per_category"])
+    return [
+        _rate("Pooled break-even", summary["pooled_break_even"], POOLED, summary["intervals"]["pooled_break_even"]),
+        _rate("Micro break-even", summary["micro_break_even"], "Each category’s own, weighted by its positives."),
+        _rate("Macro break-even", summary["macro_break_even"], "The plain mean of the categories’ own."),
+        _rate("Exactly right", summary["exactly_right"], "Documents that got all of their categories and no other."),
+        _decided("micro", summary, "All decisions together: large categories weigh most."),
+        _decided("macro", summary, "The mean over categories that have a positive: each weighs the same."),
+        Figure("Documents", count(summary["documents"]), "", "", "Labelled documents that the model was tested on."),
+        Figure("Categories", count(summary["categories"]), "", "", f"{count(positive)} of them with a positive here."),
+    ]
+
+
+def _rate(label: str, value: float | None, meaning: str, interval: Mapping[str, Any] | None = None) -> Figure:
+    return Figure(label, per_cent(fraction(value)), _between(interval), "", meaning)
+
+
+def _decided(kind: str, summary: Mapping[str, Any], meaning: str) -> Figure:
+    """Return the F1 of the model's own decisions, with precision and recall.
+
+    Macro F1 goes without an interval: a draw of documents leaves rare categories out, and so scores higher.
+    """
+    rates = {name: per_cent(fraction(value)) for name, value in summary[kind].items()}
+    interval = _between(summary["intervals"]["micro_f1"]) if kind == "micro" else ""
+    detail = f"precision {rates['precision']}, recall {rates['recall']}"
+    return Figure(f"{kind.title()} F1", rates["f1"], interval, detail, meaning)
+
+
+def _between(interval: Mapping[str, Any] | None) -> str:
+    if interval is None or interval["low"] is None:
+        return ""
+    return f"({per_cent(interval['low'])}–{per_cent(interval['high'])})"
+
+
+def curve(evaluation: Evaluation, summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the pooled curve with its two points; no curve where there are no positives."""
+    break_even = fraction(summary["pooled_break_even"])
+    decided = plots.Point(*(fraction(summary["micro"][name]) for name in plots.Point._fields))
+    drawn = ""
+    if evaluation.truth.any():
+        found = metrics.precision_recall_curve(evaluation.scores.ravel(), evaluation.truth.ravel())
+        drawn = plots.precision_recall_plot(found.recall, found.precision, break_even, decided)
+    return {"curve": Markup(drawn), "break_even": break_even, "decided": decided}
+
+
+def learning(model: Categorizer, prequential: Prequential | None) -> list[Drawn]:
+    """Return the plots of the passes in training, and of the mistakes while learning one by one."""
+    drawn = _passes(model.learner)
+    if prequential is not None and len(prequential.counts):
+        drawn += _over_time(prequential)
+    return drawn
+
+
+def _passes(learner: MistakeDrivenLearner) -> list[Drawn]:
+    mistakes = learner.mistakes_
+    if mistakes.size == 0:
+        return []
+    numbers = np.arange(1, len(mistakes) + 1)
+    running = np.count_nonzero(learner.n_passes_ >= numbers[:, np.newaxis], axis=1)
+    return [
+        Drawn(
+            Markup(plots.count_plot("mistakes", numbers, mistakes.sum(axis=1), "pass", "mistakes")),
+            "Mistakes in each pass of training, over all categories. A score within the threshold range is one too.",
+        ),
+        Drawn(
+            Markup(plots.count_plot("running", numbers, running, "pass", "categories")),
+            "Categories still learning: each stops after a pass without a mistake.",
+        ),
+    ]
+
+
+def _over_time(prequential: Prequential) -> list[Drawn]:
+    numbers = np.arange(1, len(prequential.counts) + 1)
+    full = prequential.window - 1 if prequential.window < len(numbers) else 0  # before that, few documents say little
+    wrong = f"{count(prequential.documents_wrong)} of {count(len(numbers))}"
+    return [
+        Drawn(
+            Markup(plots.count_plot("wrong", numbers, prequential.mistakes, "documents", "wrong so far")),
+            f"Each document predicted before it was learned: documents predicted wrong so far, {wrong} at the end.",
+        ),
+        Drawn(
+            Markup(
+                plots.rate_plot("recent", numbers[full:], prequential.curve()[full:], "documents", "micro F1, per cent")
+            ),
+            f"Micro F1 over the last {count(prequential.window)} of these documents.",
+        ),
+    ]
+
+
+def scores(model: Categorizer, evaluation: Evaluation) -> dict[str, Any]:
+    """Return the histograms of reported scores: of all categories that the model knows, and of the largest."""
+    ranges = training_ranges(model)
+    known = [c for c, name in enumerate(evaluation.categories) if name in ranges]
+    shared = len(set(ranges.values())) == 1
+    found: dict[str, Any] = {"histogram": "", "multiples": [], "range_note": "", "range_drawn": any(ranges.values())}
+    if not known:
+        return found
+    pooled = plots.histogram(evaluation.scores[:, known].ravel(), evaluation.truth[:, known].ravel(), BINS)
+    band = next(iter(ranges.values())) if shared else None
+    found["histogram"] = Markup(plots.histogram_plot("pooled", pooled, band))
+    if found["range_drawn"]:
+        found["range_note"] = RANGE_SHARED if shared else RANGE_APART
+    positives = np.count_nonzero(evaluation.truth, axis=0)
+    largest = sorted(known, key=lambda c: -positives[c])[:MULTIPLES]
+    if len(known) > 1:
+        found["multiples"] = [_multiple(evaluation, c, i, ranges) for i, c in enumerate(largest) if positives[c]]
+    return found
+
+
+def _multiple(evaluation: Evaluation, c: int, i: int, ranges: Mapping[str, Range]) -> Multiple:
+    name, truth = evaluation.categories[c], evaluation.truth[:, c]
+    counted = plots.histogram(evaluation.scores[:, c], truth, SMALL_BINS)
+    drawn = plots.histogram_plot(f"scores{i}", counted, ranges[name], small=True)
+    return Multiple(name, int(np.count_nonzero(truth)), Markup(drawn))
+
+
+def training_ranges(model: Categorizer) -> dict[str, Range]:
+    """Return where the threshold range of training lies among each category's reported scores.
+
+    The range is one of raw scores. Reported scores are 1 + raw - threshold, and where thresholds are tuned, each
+    category's own shift; a range that all categories share exists only where they are equal.
+    """
+    given = model.settings["threshold_range"]
+    return {
+        name: None if given is None else (1 + given[0] - threshold, 1 + given[1] - threshold)
+        for name, threshold in zip(model.categories, model.decisions.thresholds.tolist(), strict=True)
+    }
