@@ -1,15 +1,12 @@
 """Corpora for tests: a made-up one, the same on every machine, and the first documents of Reuters where they are."""
 
-import html
-import os
 import random
-import re
-import tarfile
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+from thresher.datasets.reuters21578 import find, load
 
 WORDS = {
     "energy": "oil crude gas barrel pipeline refinery opec fuel drilling petroleum",
@@ -54,20 +51,7 @@ def made_up(n_texts: int = 300, seed: int = 0, single: bool = False) -> Corpus:
 @cache
 def reuters(n_texts: int) -> Corpus:
     """Return the first documents of Reuters-21578 that have a body; skip the test where the collection is not."""
-    found = sorted(Path(os.environ.get("THRESHER_DATA", "/nowhere")).glob("reuters21578.tar.*"))
-    if not found:
+    if find() is None:
         pytest.skip("needs Reuters-21578: set THRESHER_DATA to the folder of reuters21578.tar.xz")
-    texts: list[str] = []
-    categories: list[list[str]] = []
-    with tarfile.open(found[0]) as archive:
-        for member in archive:
-            file = archive.extractfile(member) if member.name.endswith(".sgm") else None
-            for document in file.read().decode("latin-1").split("</REUTERS>") if file else ():
-                body = re.search("<BODY>(.*)</BODY>", document, re.DOTALL)
-                topics = re.search("<TOPICS>(.*)</TOPICS>", document)
-                if body and topics:
-                    texts.append(html.unescape(body[1]))
-                    categories.append(re.findall("<D>(.*?)</D>", topics[1]))
-            if len(texts) >= n_texts:
-                break
-    return Corpus(texts[:n_texts], categories[:n_texts])
+    found = [document for document in load() if document.fields and "body" in document.fields][:n_texts]
+    return Corpus([(d.fields or {})["body"] for d in found], [list(d.categories) for d in found])

@@ -1,0 +1,141 @@
+"""`thresher fetch`, `thresher convert` and `thresher audit`: getting data, converting them, checking their labels."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from thresher.cli.options import DataArgument, ForceOption, Read, Settings, whole_number
+from thresher.cli.outputs import check_output, output_file
+from thresher.cli.shell import Shell
+from thresher.cli.train import labelled_documents
+
+if TYPE_CHECKING:
+    from thresher.audit import Audit
+
+
+def fetch(
+    shell: Shell,
+    name: Annotated[str | None, typer.Argument(help="A corpus; without it, those that are known.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Download even if it is here.")] = False,
+) -> None:
+    """Bring a corpus to this machine, or say which are known.
+
+    thresher fetch reuters21578
+    """
+    from thresher.datasets.fetch import KNOWN
+    from thresher.datasets.fetch import fetch as fetched
+
+    if name is None:
+        for known in KNOWN:
+            if shell.json:
+                shell.emit({"name": known})
+            else:
+                shell.say(f"{known}: thresher fetch {known}")
+        return
+    shell.remark(f"looking for {name}, and downloading it if need be ...")
+    path = fetched(name, force=force)
+    if shell.json:
+        shell.emit({"name": name, "path": str(path)})
+    else:
+        shell.say(f"{name} lies at {path}")
+
+
+def convert(
+    shell: Shell,
+    read: Read,
+    data: DataArgument,
+    output: Annotated[Path, typer.Argument(metavar="OUT", help="A .jsonl, .csv, .tsv or .parquet file.")],
+    force: ForceOption = False,
+) -> None:
+    """Write documents in another format, with their own columns.
+
+    thresher convert sample:test messages.csv
+    """
+    from thresher.datasets.writing import converted, write_to, written_format
+
+    check_output(output, force)
+    format = written_format(output)
+    reading = read(data)
+    separator = read.options.get("separator") or "|"
+    with output_file(output) as file:
+        count = write_to(file, (converted(document, reading.columns) for document in reading), format, separator)
+    shell.remarks_on(reading)
+    if shell.json:
+        shell.emit({"documents": count, "output": str(output)})
+    else:
+        shell.say(f"Wrote {count:,} documents to {output}")
+
+
+def audit(
+    shell: Shell,
+    read: Read,
+    settings: Settings,
+    data: DataArgument,
+    test: Annotated[str | None, typer.Option(help="Look for documents that are in these too.", metavar="DATA")] = None,
+    top: Annotated[str | None, typer.Option(help="Show so many of each kind.", metavar="K")] = None,
+) -> None:
+    """Look for labels that are probably wrong, near-duplicates, and categories that cannot be learned.
+
+    thresher audit sample:train --test sample:test
+    """
+    from thresher.audit import audit as audited
+
+    most = whole_number("--top", top)
+    documents = labelled_documents(shell, read, data)
+    held_out = labelled_documents(shell, read, test) if test is not None else None
+    with shell.progress() as progress:
+        found = audited(documents, held_out, preset=settings.preset, progress=progress, **settings.given)
+    if shell.json:
+        shell.emit(found.summary(most))
+    else:
+        _show(shell, found, most or 10)
+
+
+def _show(shell: Shell, found: "Audit", most: int) -> None:
+    counts = found.summary(0)["counts"]
+    without = f"{found.without_categories:,} documents without one"
+    shell.say(f"{found.documents:,} documents, {found.categories:,} categories, {without}")
+    shell.table(
+        f"{counts['findings']:,} labels are probably wrong, or missing",
+        ["document", "label", "", " probability", "words that say so"],
+        [
+            [
+                one.place or one.id,
+                one.category,
+                one.kind,
+                f"{one.probability:.2f}",
+                ", ".join(word for word, _ in one.words),
+            ]
+            for one in found.findings[:most]
+        ],
+    )
+    _show_others(shell, found, most)
+    for note in found.notes:
+        shell.say(note)
+
+
+def _show_others(shell: Shell, found: "Audit", most: int) -> None:
+    if found.duplicates:
+        shell.table(
+            f"{len(found.duplicates):,} groups of documents have nearly the same words",
+            ["documents", " alike", ""],
+            [_group(group) for group in found.duplicates[:most]],
+        )
+    if found.overlaps:
+        shell.table(
+            f"{len(found.overlaps):,} test documents are in the training documents",
+            ["test", "training", " alike"],
+            [[one.test_id, one.training_id, f"{one.alike:.2f}"] for one in found.overlaps[:most]],
+        )
+    if found.remarks:
+        shell.table(
+            f"{len(found.remarks):,} remarks on categories",
+            ["", "categories", " documents"],
+            [[one.kind, ", ".join(one.categories), str(one.documents)] for one in found.remarks[:most]],
+        )
+
+
+def _group(group: Any) -> list[str]:
+    differ = "their categories differ" if group.categories_differ else ""
+    return [", ".join(group.ids), f"{group.alike:.2f}", differ]

@@ -1,0 +1,101 @@
+"""`thresher doctor`: versions, caches and known faults of this machine."""
+
+import os
+import platform
+import sqlite3
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import typer
+
+from thresher import __version__
+from thresher.cli.shell import Shell
+
+_PACKAGES = ("numpy", "numba", "safetensors", "orjson", "typer", "rich")
+_EXTRAS = (
+    "scikit-learn",
+    "scipy",
+    "pyarrow",
+    "zstandard",
+    "matplotlib",
+    "jinja2",
+    "lemminflect",
+    "fastapi",
+    "distributed",
+)
+# Before this version, two checkpoints at once may damage a database in WAL mode; two older lines got the repair too.
+_SQLITE_MENDED, _SQLITE_BACKPORTS = (3, 51, 3), ((3, 44, 6), (3, 50, 7))
+
+
+class Check(NamedTuple):
+    """One thing that was looked at; `good` is False where something should be done, None where it is only told."""
+
+    name: str
+    found: str
+    good: bool | None = None
+    advice: str = ""
+
+
+def doctor(shell: Shell) -> None:
+    """Look at versions, caches and known faults; exit with 1 if something should be done."""
+    checks = all_checks()
+    if shell.json:
+        shell.emit({"checks": [check._asdict() for check in checks], "good": _healthy(checks)})
+    else:
+        marks = {True: "ok", False: "!!", None: ""}
+        rows = [[marks[check.good], check.name, check.found, check.advice] for check in checks]
+        shell.table("", ["", "what", "found", "what to do"], rows)
+    if not _healthy(checks):
+        raise typer.Exit(1)
+
+
+def all_checks() -> list[Check]:
+    """Look at everything."""
+    return [
+        Check("thresher", __version__),
+        Check("python", platform.python_version(), sys.version_info >= (3, 11), ""),
+        Check("machine", f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"),
+        *(_package(name, needed=True) for name in _PACKAGES),
+        *(_package(name, needed=False) for name in _EXTRAS),
+        _sqlite(),
+        _compiled_cache(),
+        _reuters(),
+    ]
+
+
+def _healthy(checks: list[Check]) -> bool:
+    return all(check.good is not False for check in checks)
+
+
+def _package(name: str, needed: bool) -> Check:
+    try:
+        return Check(name, metadata.version(name), True)
+    except metadata.PackageNotFoundError:
+        return Check(name, "missing", False if needed else None, "pip install thresher" if needed else "")
+
+
+def _sqlite() -> Check:
+    """Tell whether SQLite may damage a journal when two processes checkpoint at once."""
+    version = sqlite3.sqlite_version_info
+    mended = version >= _SQLITE_MENDED or any(version[:2] == line[:2] and version >= line for line in _SQLITE_BACKPORTS)
+    advice = "" if mended else "has a known fault with several writers; the journal keeps to one"
+    return Check("sqlite", sqlite3.sqlite_version, True if mended else None, advice)
+
+
+def _compiled_cache() -> Check:
+    """Tell where compiled kernels are kept, and whether that can be written to."""
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    folder = Path(given) if given else Path(__file__).parent.parent / "kernels" / "__pycache__"
+    existing = next((path for path in (folder, *folder.parents) if path.exists()), folder)
+    if os.access(existing, os.W_OK):
+        return Check("compiled kernels", str(folder), True)
+    return Check("compiled kernels", f"{folder} cannot be written", None, "they are kept in the user's cache")
+
+
+def _reuters() -> Check:
+    from thresher.datasets.reuters21578 import find
+
+    found: Any = find()
+    return Check("reuters21578", str(found or "not here"), None, "" if found else "thresher fetch reuters21578")

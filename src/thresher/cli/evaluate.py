@@ -1,0 +1,184 @@
+"""`thresher evaluate` and `thresher compare`: how well one model does, and whether two differ."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from thresher.cli.options import DataArgument, ForceOption, ModelArgument, Read, ThreadsOption, whole_number
+from thresher.cli.outputs import check_output, output_file
+from thresher.cli.shell import Shell
+from thresher.cli.train import labelled_documents
+
+if TYPE_CHECKING:
+    from thresher.datasets.document import Document
+    from thresher.evaluation import Evaluation
+
+_SHOWN = 30
+
+
+def evaluate(
+    shell: Shell,
+    read: Read,
+    model: ModelArgument,
+    data: DataArgument,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML page too.", metavar="PAGE.html")] = None,
+    intervals: Annotated[bool, typer.Option("--intervals", help="Add 95 % intervals, by the bootstrap.")] = False,
+    threads: ThreadsOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Measure a model on labelled documents: break-even, precision, recall, F1, by category and together.
+
+    thresher evaluate desk.thresher sample:test --report desk.html
+    """
+    from thresher.categorizer import Categorizer
+    from thresher.evaluation import evaluate as evaluated
+
+    if report is not None:
+        check_output(report, force)
+    categorizer = Categorizer.load(model, n_threads=whole_number("--threads", threads))
+    documents = labelled_documents(shell, read, data)
+    with shell.progress() as progress:
+        evaluation = evaluated(categorizer, documents, progress=progress)
+    if report is not None:
+        from thresher.report import make_report
+
+        page = make_report(categorizer, documents, evaluation, title=f"{model.name} on {data}")
+        with output_file(report) as file:
+            file.write(page.encode())
+    if shell.json:
+        shell.emit(evaluation.summary(intervals=intervals))
+        return
+    show_summary(shell, evaluation, f"{model.name} on {data}", intervals)
+    show_categories(shell, evaluation)
+    if report is not None:
+        shell.say(f"Wrote {report}")
+
+
+def show_summary(shell: Shell, evaluation: "Evaluation", title: str, intervals: bool = False) -> None:
+    """Write the measures of all categories together."""
+    found = evaluation.summary(intervals=intervals)
+    rows = [
+        ["pooled", per_cent(found["pooled_break_even"]), "", "", ""],
+        *(
+            [
+                kind,
+                per_cent(found[f"{kind}_break_even"]),
+                *(per_cent(found[kind][of]) for of in ("precision", "recall", "f1")),
+            ]
+            for kind in ("micro", "macro")
+        ),
+    ]
+    shell.table(
+        f"{title}: {found['documents']:,} documents, {found['categories']:,} categories",
+        ["", " break-even", " precision", " recall", " F1"],
+        rows,
+    )
+    for name, ends in found.get("intervals", {}).items():
+        shell.say(f"{name.replace('_', ' ')}: {per_cent(ends['low'])} to {per_cent(ends['high'])} (95 %)")
+    if evaluation.unknown_categories:
+        names = ", ".join(list(evaluation.unknown_categories)[:5])
+        shell.remark(f"the model does not know {len(evaluation.unknown_categories)} of the categories: {names}")
+
+
+def show_categories(shell: Shell, evaluation: "Evaluation") -> None:
+    """Write the measures of the largest categories, with bars."""
+    rows = sorted(evaluation.summary()["per_category"], key=lambda row: -row["positives"])
+    cells = [
+        [
+            row["category"], str(row["positives"]), per_cent(row["break_even"]), per_cent(row["precision"]),
+            per_cent(row["recall"]), per_cent(row["f1"]), bar(row["f1"]),
+        ]
+        for row in rows[:_SHOWN]
+    ]  # fmt: skip
+    shell.table("", ["category", " documents", " break-even", " precision", " recall", " F1", ""], cells)
+    if len(rows) > _SHOWN:
+        shell.say(f"... and {len(rows) - _SHOWN} smaller categories (--json has them all)")
+
+
+def per_cent(value: float | None) -> str:
+    """Return a fraction as people write it."""
+    return "-" if value is None else f"{100 * value:.1f}"
+
+
+def bar(value: float | None, width: int = 20) -> str:
+    """Return a fraction as a bar."""
+    eighths = round((value or 0.0) * width * 8)
+    return "█" * (eighths // 8) + (" ▏▎▍▌▋▊▉"[eighths % 8] if eighths % 8 else "")
+
+
+def compare(
+    shell: Shell,
+    read: Read,
+    first: ModelArgument,
+    second: ModelArgument,
+    data: DataArgument,
+    top: Annotated[str | None, typer.Option(help="Show so many documents where they differ.", metavar="K")] = None,
+    threads: ThreadsOption = None,
+) -> None:
+    """Test whether two models differ on the same documents, and show where.
+
+    thresher compare desk.thresher paper.thresher sample:test
+    """
+    from thresher.categorizer import Categorizer
+    from thresher.evaluation import compare as compared
+    from thresher.evaluation import evaluate as evaluated
+
+    most = whole_number("--top", top) or 10
+    models = [Categorizer.load(path, n_threads=whole_number("--threads", threads)) for path in (first, second)]
+    documents = labelled_documents(shell, read, data)
+    one, other = (evaluated(model, documents) for model in models)
+    tests = compared(one, other)
+    differing = _differences(one, other, documents)
+    figures = {name: _figure(one, other, name) for name in tests}
+    if shell.json:
+        shell.emit(
+            {
+                "documents": len(documents),
+                "tests": {
+                    name: {"first": figures[name][0], "second": figures[name][1], **test._asdict()}
+                    for name, test in tests.items()
+                },
+                "documents_that_differ": len(differing),
+                "differences": differing[:most],
+            }
+        )
+        return
+    rows = [
+        [
+            name.replace("_", " "), per_cent(figures[name][0]), per_cent(figures[name][1]),
+            f"{100 * test.difference:+.1f}", f"{test.p_value:.4f}",
+        ]
+        for name, test in tests.items()
+    ]  # fmt: skip
+    shell.table(f"{first.name} and {second.name} on {data}", ["", " first", " second", " difference", " p"], rows)
+    cells = [
+        [row["id"], ", ".join(row["categories"]), ", ".join(row["first"]), ", ".join(row["second"])]
+        for row in differing[:most]
+    ]
+    shell.table(
+        f"They differ on {len(differing):,} of {len(documents):,} documents", ["id", "true", "first", "second"], cells
+    )
+
+
+def _figure(one: "Evaluation", other: "Evaluation", name: str) -> tuple[float, float]:
+    if name == "micro_f1":
+        return one.counts().micro().f1, other.counts().micro().f1
+    return one.pooled_break_even, other.pooled_break_even
+
+
+def _differences(one: "Evaluation", other: "Evaluation", documents: "list[Document]") -> list[dict[str, Any]]:
+    """Return the documents that the two decide otherwise, those first where one is wrong in more places."""
+    found = []
+    for i, document in enumerate(documents):
+        first, second = _accepted(one, i), _accepted(other, i)
+        if set(first) != set(second):
+            true = set(document.categories)
+            gap = abs(len(set(first) ^ true) - len(set(second) ^ true))
+            row = {"id": document.id, "categories": list(document.categories), "first": first, "second": second}
+            found.append((gap, i, row))
+    return [row for _, _, row in sorted(found, key=lambda entry: (-entry[0], entry[1]))]
+
+
+def _accepted(evaluation: "Evaluation", i: int) -> list[str]:
+    return [evaluation.categories[c] for c in evaluation.accepted[i].nonzero()[0]]

@@ -1,0 +1,116 @@
+"""`thresher explain`: the words that decided."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from thresher.cli.options import ModelArgument, Read
+from thresher.cli.shell import Shell
+
+if TYPE_CHECKING:
+    from thresher.categorizer import Categorizer
+    from thresher.explanation import Explanation
+    from thresher.text.analysers import Text
+
+_SHOWN = 15
+
+
+def explain(
+    shell: Shell,
+    read: Read,
+    model: ModelArgument,
+    given: Annotated[str, typer.Argument(metavar="TEXT|DATA", help="A text, or data as other verbs take them.")],
+    category: Annotated[str | None, typer.Option(help="Explain this category, not the accepted ones.")] = None,
+) -> None:
+    """Say which words made the scores of a text, and where they stand.
+
+    thresher explain desk.thresher "The lamp outside my house is dark again"
+    """
+    from thresher.categorizer import Categorizer
+
+    categorizer = Categorizer.load(model)
+    for name, content in _texts(shell, read, given):
+        plain = content if isinstance(content, str) else "\n".join(content.values())
+        for chosen in [category] if category is not None else _chosen(categorizer, content):
+            found = categorizer.explain(content, chosen)
+            if shell.json:
+                shell.emit({"id": name} | as_json(found))
+            else:
+                show_explanation(shell, found, plain)
+
+
+def _texts(shell: Shell, read: Read, text: str) -> "list[tuple[str, Text]]":
+    """Return the texts that an argument names, or the one that it is."""
+    from thresher.datasets.reading import CORPORA
+
+    if text != "-" and text.partition(":")[0] not in CORPORA and not _exists(text):
+        return [("", text)]
+    reading = read(text)
+    documents = list(reading)
+    shell.remarks_on(reading)
+    return [(document.id, document.content) for document in documents]
+
+
+def _exists(text: str) -> bool:
+    try:
+        return len(text) < 4096 and Path(text).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _chosen(model: "Categorizer", content: "Text") -> "list[str | None]":
+    """Return the accepted categories of a text, or the best one where there is none."""
+    found = next(model.categorize([content]))
+    return [name for name, _, _ in found.categories] or [None]
+
+
+def as_json(found: "Explanation") -> dict[str, object]:
+    """Return an explanation as JSON takes it."""
+    return {
+        "category": found.category,
+        "accepted": found.accepted,
+        "score": found.score,
+        "raw": found.raw,
+        "threshold": found.threshold,
+        "probability": found.probability,
+        "unknown": found.unknown,
+        "words": [
+            {
+                "word": word.name, "contribution": word.contribution, "strength": word.strength, "weight": word.weight,
+                "positions": word.positions,
+            }
+            for word in found.words
+        ],
+    }  # fmt: skip
+
+
+def show_explanation(shell: Shell, found: "Explanation", text: str, shown: int = _SHOWN) -> None:
+    """Write a verdict, the text with its words marked, and the words with bars."""
+    from rich.text import Text
+
+    verdict = "yes" if found.accepted else "no"
+    shell.say(
+        f"{found.category}: {verdict}, score {found.score:.2f} (accepted above 1), probability {found.probability:.2f}",
+        "bold",
+    )
+    marked = Text(text)
+    for word in found.words[:shown]:
+        for start, end in word.positions if word.contribution else ():
+            marked.stylize("green" if word.contribution > 0 else "magenta", start, end)
+    shell.out.print(marked)
+    most = max((abs(word.contribution) for word in found.words), default=0.0) or 1.0
+    rows = [
+        [
+            word.name,
+            f"{word.contribution:+.3f}",
+            _signs(word.contribution / most),
+        ]
+        for word in found.words[:shown]
+        if word.contribution
+    ]
+    shell.table("", ["word", " contribution", ""], rows)
+
+
+def _signs(share: float) -> str:
+    return ("+" if share > 0 else "-") * max(1, round(abs(share) * 20))

@@ -1,0 +1,69 @@
+"""What went wrong, as one line on standard error and an exit code; the command line's `main` calls it."""
+
+import errno
+import sys
+import traceback
+
+from thresher.errors import MissingPackageError, ParameterError, ThresherError
+
+USAGE, DATA, NO_INPUT, BUG, MEMORY, NO_OUTPUT, IO, BUSY, FORBIDDEN = 2, 65, 66, 70, 71, 73, 74, 75, 77
+INTERRUPTED, TERMINATED = 130, 143
+
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+_NO_INPUT = (errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
+
+
+class UsageError(ThresherError):
+    """The options do not make sense together, or one is not as it should be."""
+
+
+class OutputError(ThresherError):
+    """A file cannot be written where it should go; the message says why."""
+
+
+class TerminatedError(BaseException):
+    """The process was asked to end."""
+
+
+def exit_code(error: BaseException) -> int:
+    """Return the exit code for what was raised."""
+    by_kind: list[tuple[type[BaseException] | tuple[type[BaseException], ...], int]] = [
+        ((UsageError, ParameterError, MissingPackageError), USAGE),
+        (OutputError, NO_OUTPUT),
+        (ThresherError, DATA),
+        (MemoryError, MEMORY),
+        (KeyboardInterrupt, INTERRUPTED),
+        (TerminatedError, TERMINATED),
+    ]
+    for kinds, code in by_kind:
+        if isinstance(error, kinds):
+            return code
+    if isinstance(error, OSError):
+        return FORBIDDEN if error.errno in _FORBIDDEN else NO_INPUT if error.errno in _NO_INPUT else IO
+    return BUG
+
+
+def one_line(error: BaseException) -> str:
+    """Return what is said of an error, in one line."""
+    if isinstance(error, OSError) and error.strerror:
+        names = [str(name) for name in (error.filename, error.filename2) if name is not None]
+        said = ": ".join([*names, error.strerror])
+    elif isinstance(error, MemoryError):
+        said = "out of memory (read fewer documents at once)"
+    elif isinstance(error, KeyboardInterrupt):
+        said = "interrupted"
+    elif isinstance(error, TerminatedError):
+        said = "terminated"
+    elif isinstance(error, ThresherError | OSError):
+        said = str(error)
+    else:
+        said = f"{type(error).__name__}: {error}; this is a bug (run again with --debug and report what it prints)"
+    return " ".join(said.split())
+
+
+def report(error: BaseException, debug: bool) -> int:
+    """Say on standard error what went wrong, and return the exit code."""
+    if debug:
+        traceback.print_exception(error, file=sys.stderr)
+    print(f"thresher: {one_line(error)}", file=sys.stderr)
+    return exit_code(error)

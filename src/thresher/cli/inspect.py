@@ -1,0 +1,137 @@
+"""`thresher inspect` and `thresher compress`: what is in a model, and a smaller one."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from thresher.cli.failures import UsageError
+from thresher.cli.options import ForceOption, ModelArgument, Read, whole_number
+from thresher.cli.outputs import check_output
+from thresher.cli.shell import Shell
+
+if TYPE_CHECKING:
+    from thresher.categorizer import Categorizer
+
+
+def inspect(
+    shell: Shell,
+    read: Read,
+    path: Annotated[str, typer.Argument(metavar="MODEL|DATA", help="A model file; or data, for a dry look at them.")],
+    words: Annotated[str | None, typer.Option(help="Strongest words of each category to show.", metavar="K")] = None,
+) -> None:
+    """Show what a model holds; or, of data, what would be read and how.
+
+    thresher inspect desk.thresher
+    """
+    if not path.endswith(".thresher") and not _is_model(path):
+        _look(shell, read, path)
+        return
+    from thresher.categorizer import Categorizer
+
+    model = Categorizer.load(path)
+    count = whole_number("--words", words, least=0)
+    found = _described(model, Path(path), 5 if count is None else count)
+    if shell.json:
+        shell.emit(found)
+    else:
+        _show(shell, model, found)
+
+
+def _is_model(path: str) -> bool:
+    """Tell whether a file begins as a model does: a length, and a header in braces."""
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(9)
+    except (OSError, ValueError):
+        return False
+    return len(head) == 9 and head[8:] == b"{" and head[4:8] == bytes(4)
+
+
+def _look(shell: Shell, read: Read, source: str) -> None:
+    from thresher.datasets.reading import look
+
+    found = look(source, format=read.format, **read.options)
+    if shell.json:
+        columns = found.columns._asdict() if found.columns else None
+        shell.emit(
+            {"name": found.name, "format": found.format, "columns": columns, "documents": found.documents,
+             "whole": found.whole, "categories": found.categories, "warnings": found.warnings}
+        )  # fmt: skip
+    else:
+        shell.say(found.described())
+
+
+def _described(model: "Categorizer", path: Path, words: int) -> dict[str, Any]:
+    settings = {name: value for name, value in model.settings.items() if not callable(value)}
+    return {
+        "digest": model.digest(),
+        "preset": model.preset,
+        "learner": model.settings["learner"],
+        "categories": len(model.categories),
+        "features": model.features.vocabulary.count,
+        "bytes": path.stat().st_size,
+        "policy": model.decisions.policy,
+        "settings": settings,
+        "per_category": [_category(model, number, words) for number in range(len(model.categories))],
+    }
+
+
+def _category(model: "Categorizer", number: int, words: int) -> dict[str, Any]:
+    name = model.categories[number]
+    strongest, weakest = model.strongest_words(name, words) if words else ([], [])
+    return {
+        "category": name,
+        "positives": int(model.learner.positives_[number]),
+        "threshold": float(model.decisions.thresholds[number]),
+        "for": [{"word": word, "weight": weight} for word, weight in strongest],
+        "against": [{"word": word, "weight": weight} for word, weight in weakest],
+    }
+
+
+def _show(shell: Shell, model: "Categorizer", found: dict[str, Any]) -> None:
+    size = f"{found['bytes'] / 1e6:.1f} MB"
+    shell.say(f"{found['learner']}, preset {found['preset']}, digest {found['digest']}, {size}")
+    shell.say(f"{found['categories']:,} categories, {found['features']:,} features, policy {found['policy']}")
+    rows = [
+        [
+            row["category"], f"{row['positives']:,}", f"{row['threshold']:.2f}",
+            ", ".join(entry["word"] for entry in row["for"]), ", ".join(entry["word"] for entry in row["against"]),
+        ]
+        for row in sorted(found["per_category"], key=lambda row: -row["positives"])
+    ]  # fmt: skip
+    shell.table("", ["category", " documents", " threshold", "words for it", "words against it"], rows)
+    shell.say("Settings: " + ", ".join(f"{name} {value}" for name, value in sorted(found["settings"].items())))
+
+
+def compress(
+    shell: Shell,
+    model: ModelArgument,
+    size: Annotated[str, typer.Option(help="The largest size, as 2MB or 500kB.", show_default=False)],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here, and leave MODEL as it is.")] = None,
+    force: ForceOption = False,
+) -> None:
+    """Drop the weights that matter least until the model fits a size, and say what that cost.
+
+    thresher compress desk.thresher --size 500kB -o small.thresher
+    """
+    from thresher.categorizer import Categorizer
+
+    if output is None and not force:
+        raise UsageError("compressing drops weights for good (name another file with -o, or --force to replace MODEL)")
+    if output is not None:
+        check_output(output, force)
+    categorizer = Categorizer.load(model)
+    cost = categorizer.compress(size)
+    digest = categorizer.save(output or model)
+    if shell.json:
+        shell.emit(cost._asdict() | {"model": str(output or model), "digest": digest})
+        return
+    agreement = (
+        "" if cost.agreement is None else f"; {100 * cost.agreement:.1f} % of the decisions on kept documents stay"
+    )
+    shell.say(f"{cost.size_before:,} bytes before, {cost.size:,} now{agreement}")
+    shell.say(
+        f"{cost.weights:,} of {cost.weights_before:,} weights, {cost.features:,} of {cost.features_before:,} features"
+    )
+    shell.say(f"Wrote {output or model} (digest {digest[:12]})")

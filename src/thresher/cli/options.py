@@ -1,0 +1,264 @@
+"""The options that verbs share: how data are read, the settings of a model, and how to speak.
+
+A verb asks for a group by the type of a parameter; `with_options` puts the group's options into its place.
+"""
+
+import inspect
+import re
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from thresher.cli.failures import UsageError
+from thresher.cli.shell import Shell
+
+if TYPE_CHECKING:
+    from thresher.datasets.reading import Reading
+
+DATA_HELP = "A file, a folder, - for standard input, or a corpus by name, as sample:train."
+ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
+DataArgument = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
+ThreadsOption = Annotated[str | None, typer.Option("--threads", help="Threads; never changes the result.", metavar="N")]
+
+
+class Read:
+    """Reads data as the options of the command line say."""
+
+    def __init__(self, format: str | None, options: dict[str, Any]) -> None:
+        self.format, self.options = format, options
+
+    def __call__(self, source: str, **more: Any) -> "Reading":
+        """Return the documents of a source."""
+        from thresher.datasets.reading import read_documents
+
+        return read_documents(source, format=self.format, **self.options, **more)
+
+
+class Settings(NamedTuple):
+    """A preset, and the settings given beside it."""
+
+    preset: str
+    given: dict[str, Any]
+
+
+# name: (how its value is written, what it is for)
+READING = {
+    "format": ("NAME", "jsonl, csv, tsv, parquet, fasttext, libmultilabel, svmlight, text, sgml, folders or files."),
+    "text": ("COLUMN", "Column with the text; may be given more than once."),
+    "categories": ("COLUMN", "Column with the categories; may be given more than once."),
+    "id": ("COLUMN", "Column with the document's id."),
+    "separator": ("TEXT", "What separates categories in one cell (| in CSV)."),
+    "delimiter": ("CHARACTER", "What separates columns."),
+    "encoding": ("NAME", "Encoding of the input (utf-8)."),
+    "decode_errors": ("NAME", "strict, or replace bytes that do not fit."),
+    "max_bad": ("N", "Skip at most so many records that cannot be read."),
+    "longest": ("BYTES", "Refuse longer records (1,000,000)."),
+    "label_prefix": ("TEXT", "What marks a category in fastText's format (__label__)."),
+}
+READING_FLAGS = {
+    "skip_bad": ("--skip-bad", "Skip records that cannot be read, and say how many."),
+    "allow_empty": ("--allow-empty", "Take input without documents."),
+    "quoting": ("--quoting/--no-quoting", "Whether quotes enclose fields in CSV and TSV."),
+}
+REPEATABLE = ("text", "categories")
+_PRESETS = "paper or default"
+SETTINGS = {
+    "preset": ("NAME", f"Where the settings start from: {_PRESETS}."),
+    "learner": ("NAME", "balanced-winnow, positive-winnow or perceptron."),
+    "analyser": ("SPEC", "Features, as words, words+ngrams:2+title or nouns-and-verbs."),
+    "min_count": ("N", "Least occurrences of a feature."),
+    "max_features": ("N", "Most features."),
+    "strength": ("NAME", "binary, linear, sqrt or tfidf."),
+    "theta": ("X", "The threshold."),
+    "alpha": ("X", "The promotion."),
+    "beta": ("X", "The demotion."),
+    "threshold_range": ("LOW,HIGH", "Scores that are mistakes in training, or none."),
+    "average_active": ("X", "The average number of active features, or none to measure it."),
+    "max_passes": ("N", "Most passes."),
+    "seed": ("N", "Seed of the order of documents."),
+    "discard_range": ("RANGE", "initial, zero or LOW,HIGH."),
+    "discard_below": ("X", "Discard when mistakes fall below this share of the documents."),
+    "discard_by_pass": ("N", "Discard after this pass at the latest."),
+    "late_start": ("NAME", "What late features weigh: zero or initial."),
+    "policy": ("NAME", "auto, above, at-least-one, exactly-one or at-most-K."),
+    "thresholds": ("GOAL", "fixed, or tuned for f1, break-even, precision:P or recall:R."),
+    "tuning_folds": ("N", "Parts of the cross-validation that tunes thresholds."),
+    "block_width": ("N", "Categories a block; never changes the result."),
+}
+SWITCHES = {
+    "normalize": "Divide strengths by their sum.",
+    "shuffle": "Draw the order of documents anew for each pass.",
+    "discard": "Drop features while training.",
+    "discard_final": "Keep dropped features dropped for ever.",
+    "average": "Score with averaged weights.",
+}
+_WHOLE = {
+    "min_count",
+    "max_features",
+    "max_passes",
+    "seed",
+    "discard_by_pass",
+    "tuning_folds",
+    "block_width",
+    "max_bad",
+    "longest",
+}
+_FRACTIONS = {"theta", "alpha", "beta", "average_active", "discard_below"}
+_PAIRS = {"threshold_range", "discard_range"}
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _option(name: str, kind: Any, default: Any, *declared: str, panel: str, **how: Any) -> inspect.Parameter:
+    annotation = Annotated[kind, typer.Option(*declared, rich_help_panel=panel, show_default=False, **how)]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _reading_parameters() -> list[inspect.Parameter]:
+    panel = "How the data are read"
+    found = [
+        _option(name, list[str] | None if name in REPEATABLE else str | None, None, _flag(name), panel=panel,
+                metavar=metavar, help=text)
+        for name, (metavar, text) in READING.items()
+    ]  # fmt: skip
+    flags = [
+        _option(name, bool, name == "quoting", declared, panel=panel, help=text)
+        for name, (declared, text) in READING_FLAGS.items()
+    ]
+    return found + flags
+
+
+def _settings_parameters() -> list[inspect.Parameter]:
+    panel = "Settings of the model"
+    toml = _option("settings_file", Path | None, None, "--settings", panel=panel, metavar="FILE",
+                   help="A TOML file with settings by these names.")  # fmt: skip
+    found = [
+        _option(name, str | None, None, _flag(name), panel=panel, metavar=metavar, help=text)
+        for name, (metavar, text) in SETTINGS.items()
+    ]
+    switches = [
+        _option(name, bool | None, None, f"{_flag(name)}/--no-{name.replace('_', '-')}", panel=panel, help=text)
+        for name, text in SWITCHES.items()
+    ]
+    return [toml, *found, *switches]
+
+
+def _shell_parameters() -> list[inspect.Parameter]:
+    panel = "How to speak"
+    return [
+        _option("json", bool | None, None, "--json/--no-json", panel=panel, help="JSON lines, as when piped; or never."),
+        _option("quiet", bool, False, "--quiet", "-q", panel=panel, help="No progress and no remarks."),
+        _option("debug", bool, False, "--debug", panel=panel, help="A traceback with an error."),
+    ]
+
+
+def parsed(name: str, text: str) -> Any:
+    """Return the value of a setting that was written on the command line.
+
+    >>> parsed("threshold_range", "0.9,1.1"), parsed("min_count", "3"), parsed("learner", "perceptron")
+    ((0.9, 1.1), 3, 'perceptron')
+    """
+    if name in _PAIRS:
+        parts = text.split(",")
+        return tuple(_number(name, part, float) for part in parts) if len(parts) == 2 else _word(text)
+    if name in _WHOLE:
+        return _number(name, text, int)
+    if name in _FRACTIONS and text.lower() != "none":
+        return _number(name, text, float)
+    return _word(text)
+
+
+def _word(text: str) -> str | None:
+    return None if text.lower() == "none" else text
+
+
+def _number(name: str, text: str, kind: type) -> Any:
+    """Return a number written with the digits 0 to 9; Python itself takes those of every script."""
+    pattern = r"[+-]?\d+" if kind is int else r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+    if not re.fullmatch(pattern, text.strip(), re.ASCII):
+        what = "a whole number" if kind is int else "a number"
+        raise UsageError(f"{_flag(name)} {text!r} is not {what}")
+    return kind(text)
+
+
+def whole_number(option: str, text: str | None, least: int = 1) -> int | None:
+    """Return the whole number given with an option, or None where it was not given."""
+    if text is None:
+        return None
+    number: int = _number(option.removeprefix("--"), text, int)
+    if number < least:
+        raise UsageError(f"{option} {text} is out of range (allowed: a whole number from {least})")
+    return number
+
+
+def _build_read(given: dict[str, Any]) -> Read:
+    options = {name: value for name, value in given.items() if value is not None}
+    format = options.pop("format", None)
+    for name in ("max_bad", "longest"):
+        if name in options:
+            options[name] = _number(name, options[name], int)
+    return Read(format, options)
+
+
+def _build_settings(given: dict[str, Any]) -> Settings:
+    path = given.pop("settings_file")
+    settled = _from_file(path) if path else {}
+    for name, value in given.items():
+        if value is not None:
+            settled[name] = parsed(name, value) if isinstance(value, str) else value
+    if "tuning_folds" in settled:
+        settled["folds"] = settled.pop("tuning_folds")
+    return Settings(settled.pop("preset", "default"), settled)
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        found = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not TOML: {error}") from None
+    unknown = next((name for name in found if name not in SETTINGS and name not in SWITCHES), None)
+    if unknown is not None:
+        raise UsageError(f"{path}: {unknown!r} is no setting (allowed: {', '.join([*SETTINGS, *SWITCHES])})")
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+
+
+class _Group(NamedTuple):
+    parameters: list[inspect.Parameter]
+    build: Callable[[dict[str, Any]], Any]
+
+
+_GROUPS: dict[Any, _Group] = {
+    Read: _Group(_reading_parameters(), _build_read),
+    Settings: _Group(_settings_parameters(), _build_settings),
+    Shell: _Group(_shell_parameters(), lambda given: Shell(given["json"], given["quiet"])),
+}
+
+
+def with_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb, in place of its parameters that are groups, the options of these groups."""
+    own = inspect.signature(function).parameters.values()
+    groups = {parameter.name: _GROUPS[parameter.annotation] for parameter in own if parameter.annotation in _GROUPS}
+
+    @wraps(function)
+    def run(**given: Any) -> None:
+        built = {
+            name: group.build({parameter.name: given.pop(parameter.name) for parameter in group.parameters})
+            for name, group in groups.items()
+        }
+        function(**built, **given)
+
+    plain = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own if parameter.name not in groups
+    ]
+    options = [parameter for group in groups.values() for parameter in group.parameters]
+    run.__signature__ = inspect.Signature([*plain, *options])  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in [*plain, *options]}
+    return run

@@ -1,0 +1,154 @@
+"""`thresher predict` and `thresher rank`: the categories of documents, and the documents of a category."""
+
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from thresher.cli.failures import UsageError
+from thresher.cli.options import DATA_HELP, DataArgument, ForceOption, ModelArgument, Read, ThreadsOption, whole_number
+from thresher.cli.outputs import check_output, output_file
+from thresher.cli.shell import Shell
+
+if TYPE_CHECKING:
+    from thresher.categorizer import Categorizer
+    from thresher.datasets.document import Document
+    from thresher.prediction import Prediction
+
+
+def predict(
+    shell: Shell,
+    read: Read,
+    model: ModelArgument,
+    files: Annotated[list[str] | None, typer.Argument(metavar="[DATA]...", help=DATA_HELP, show_default=False)] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A .jsonl, .csv, .tsv or .parquet file.")
+    ] = None,
+    top: Annotated[str | None, typer.Option(help="The K best categories, accepted or not.", metavar="K")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All categories, accepted or not.")] = False,
+    threads: ThreadsOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Say which categories documents belong to.
+
+    thresher predict desk.thresher sample:test -o found.csv
+    """
+    from thresher.categorizer import Categorizer
+
+    count = whole_number("--top", top)
+    if count is not None and everything:
+        raise UsageError("--top and --all exclude each other")
+    if output is not None:
+        check_output(output, force)
+    categorizer = Categorizer.load(model, n_threads=whole_number("--threads", threads))
+    most = len(categorizer.categories) if everything else count
+    answers = predictions(shell, read, categorizer, files or ["-"], most)
+    if output is not None:
+        _write(output, (_with_columns(document, found) for document, found in answers))
+    elif shell.json:
+        for document, found in answers:
+            shell.emit(_record(document, found))
+    else:
+        rows = ([document.id, _named(found), _excerpt(document.text)] for document, found in answers)
+        shell.table("", ["id", "categories", "text"], rows)
+
+
+def predictions(
+    shell: Shell, read: Read, model: "Categorizer", sources: list[str], top: int | None
+) -> "Iterator[tuple[Document, Prediction]]":
+    """Yield the documents of the sources with what the model says of them, as they are read."""
+    for source in sources:
+        reading = read(source)
+        waiting: deque[Document] = deque()
+
+        def contents(reading: Any = reading, waiting: "deque[Document]" = waiting) -> Iterator[Any]:
+            for document in reading:
+                if document.features is not None:
+                    raise UsageError(f"{document.place}: features instead of text, which a model of texts cannot read")
+                waiting.append(document)
+                yield document.content
+
+        for found in model.categorize(contents(), top=top):
+            yield waiting.popleft(), found
+        shell.remarks_on(reading)
+
+
+def _record(document: "Document", found: "Prediction") -> dict[str, Any]:
+    categories = [
+        {"category": name, "score": score, "probability": probability} for name, score, probability in found.categories
+    ]
+    return {"id": document.id, "categories": categories} | ({"empty": True} if found.empty else {})
+
+
+def _with_columns(document: "Document", found: "Prediction") -> dict[str, Any]:
+    """Return the input's own columns with the prediction; a column of the same name is kept as given_NAME."""
+    answer = _record(document, found)
+    own = {
+        f"given_{name}" if name in answer and name != "id" else name: value
+        for name, value in (document.columns or {"text": document.text}).items()
+    }
+    return own | answer
+
+
+def _write(output: Path, records: Iterator[dict[str, Any]]) -> None:
+    from thresher.datasets.writing import write_to, written_format
+
+    format = written_format(output)
+    flat = records if format == "jsonl" else map(_flat, records)
+    with output_file(output) as file:
+        write_to(file, flat, format)
+
+
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record for a table: names, scores and probabilities in a column each."""
+    found = record["categories"]
+    return record | {
+        "categories": [one["category"] for one in found],
+        "scores": [f"{one['score']:.4f}" for one in found],
+        "probabilities": [f"{one['probability']:.4f}" for one in found],
+    }
+
+
+def _named(found: "Prediction") -> str:
+    if found.empty:
+        return "(no known word)"
+    return ", ".join(f"{name} {probability:.2f}" for name, _, probability in found.categories) or "-"
+
+
+def _excerpt(text: str) -> str:
+    short = " ".join(text.split())
+    return short if len(short) <= 70 else short[:69] + "…"
+
+
+def rank(
+    shell: Shell,
+    read: Read,
+    model: ModelArgument,
+    category: Annotated[str, typer.Argument(metavar="CATEGORY", help="One of the model's categories.")],
+    data: DataArgument,
+    top: Annotated[str | None, typer.Option(help="Only the K best.", metavar="K")] = None,
+    threads: ThreadsOption = None,
+) -> None:
+    """Put documents in order of their score for a category, the best first.
+
+    thresher rank desk.thresher noise sample:test --top 5
+    """
+    from thresher.categorizer import Categorizer
+
+    count = whole_number("--top", top)
+    categorizer = Categorizer.load(model, n_threads=whole_number("--threads", threads))
+    reading = read(data)
+    documents = list(reading)
+    shell.remarks_on(reading)
+    ranked = categorizer.rank_documents(category, [document.content for document in documents])[:count]
+    if shell.json:
+        for i, score, probability in ranked:
+            shell.emit({"id": documents[i].id, "score": score, "probability": probability})
+    else:
+        rows = [
+            [documents[i].id, f"{score:.3f}", f"{probability:.2f}", _excerpt(documents[i].text)]
+            for i, score, probability in ranked
+        ]
+        shell.table("", ["id", " score", " probability", "text"], rows)

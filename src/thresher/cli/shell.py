@@ -1,0 +1,142 @@
+"""How a verb speaks: tables for a person, JSON lines for a pipe, progress and remarks on standard error."""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from thresher.datasets.reading import Reading
+    from thresher.tuning import Step
+
+_REMARKS = 3
+_PAUSE = 5.0  # seconds between two lines of progress where no bar can be drawn
+
+
+class Shell:
+    """Where a verb's answers and remarks go."""
+
+    def __init__(self, json: bool | None, quiet: bool) -> None:
+        self.json = not sys.stdout.isatty() if json is None else json
+        self.quiet = quiet
+        self.out = Console(highlight=False, soft_wrap=True)
+        self.err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    def emit(self, record: dict[str, Any]) -> None:
+        """Write one line of JSON."""
+        from thresher.datasets.writing import json_line
+
+        sys.stdout.buffer.write(json_line(record))
+
+    def say(self, text: str, style: str = "") -> None:
+        """Write a line for a person, as it is."""
+        self.out.print(text, style=style or None, markup=False)
+
+    def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """Write a table for a person; columns whose names begin with a blank are of numbers."""
+        table = Table(title=title or None, title_justify="left", title_style="bold", box=None, pad_edge=False)
+        for name in columns:
+            how: dict[str, Any] = {"no_wrap": True, "overflow": "ellipsis"} if name == "text" else {"overflow": "fold"}
+            table.add_column(name.strip(), justify="right" if name.startswith(" ") else "left", **how)
+        for row in rows:
+            table.add_row(*(_escaped(cell) for cell in row))
+        self.out.print(table)
+
+    def remark(self, text: str) -> None:
+        """Write a line to standard error, unless it is to be quiet."""
+        if not self.quiet:
+            self.err.print(text, markup=False)
+
+    def remarks_on(self, reading: "Reading") -> None:
+        """Say what a reading skipped or noticed; what was skipped is said even when it is to be quiet."""
+        for message in reading.first_skipped:
+            self.err.print(f"skipped {message}", markup=False)
+        if reading.skipped:
+            self.err.print(f"{reading.name}: {reading.skipped} bad records skipped, {reading.documents} documents read")
+        for message in reading.warnings[:_REMARKS]:
+            self.remark(message)
+        if reading.n_warnings > _REMARKS:
+            self.remark(f"{reading.name}: {reading.n_warnings - _REMARKS} more remarks like these")
+        if reading.repeated:
+            self.remark(f"{reading.name}: {reading.repeated} documents have a text that stood before")
+
+    @contextmanager
+    def progress(self) -> Iterator["Progress | None"]:
+        """Show how far a long call is while the block runs; None where it is to be quiet."""
+        if self.quiet:
+            yield None
+        elif self.err.is_terminal:
+            with _bar(self.err) as bar:
+                yield BarProgress(bar)
+        else:
+            yield LineProgress(self.err)
+
+
+def _escaped(cell: str) -> str:
+    from rich.markup import escape
+
+    return escape(cell)
+
+
+class Progress:
+    """Takes the steps of a long call."""
+
+    def __call__(self, step: "Step") -> None:
+        """Show a step."""
+        raise NotImplementedError
+
+
+class LineProgress(Progress):
+    """A line now and then."""
+
+    def __init__(self, console: Console) -> None:
+        self._console, self._stage, self._last = console, "", time.monotonic()
+
+    def __call__(self, step: "Step") -> None:
+        """Write a line if the last is some seconds ago."""
+        if time.monotonic() - self._last >= _PAUSE:
+            self._last = time.monotonic()
+            of = f" of {step.total:,}" if step.total else ""
+            self._console.print(f"{step.stage}: {step.done:,}{of}{_mistakes(step)}", markup=False)
+
+
+class BarProgress(Progress):
+    """A bar for each stage, with the speed, the time left and the mistakes so far."""
+
+    def __init__(self, bar: Any) -> None:
+        self._bar, self._tasks = bar, dict[str, Any]()
+
+    def __call__(self, step: "Step") -> None:
+        """Move the stage's bar."""
+        if step.stage not in self._tasks:
+            self._tasks[step.stage] = self._bar.add_task(step.stage, total=step.total or None, note="")
+        self._bar.update(
+            self._tasks[step.stage], completed=step.done, total=step.total or None, note=_mistakes(step).lstrip(", ")
+        )
+
+
+def _mistakes(step: "Step") -> str:
+    return f", {step.mistakes:,} mistakes" if step.mistakes else ""
+
+
+def _bar(console: Console) -> Any:
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class Speed(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:,.0f}/s" if task.speed else "")
+
+    columns = (
+        TextColumn("{task.description:12}"),
+        BarColumn(bar_width=30),
+        TextColumn("{task.completed:,.0f}"),
+        Speed(),
+        TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[note]}"),
+    )
+    return Progress(*columns, console=console, transient=True)

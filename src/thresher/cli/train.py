@@ -1,0 +1,110 @@
+"""`thresher train`: from labelled documents to a model file."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from thresher.cli.failures import UsageError
+from thresher.cli.options import DataArgument, ForceOption, Read, Settings, ThreadsOption, whole_number
+from thresher.cli.outputs import check_output
+from thresher.cli.shell import Shell
+
+if TYPE_CHECKING:
+    from thresher.categorizer import Categorizer
+    from thresher.datasets.document import Document
+    from thresher.evaluation import Evaluation
+
+
+def train(
+    shell: Shell,
+    read: Read,
+    settings: Settings,
+    data: DataArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes.", show_default=False)],
+    valid: Annotated[str | None, typer.Option(help="Evaluate on these documents too.", metavar="DATA")] = None,
+    folds: Annotated[str | None, typer.Option(help="Cross-validate in so many parts too.", metavar="K")] = None,
+    threads: ThreadsOption = None,
+    force: ForceOption = False,
+) -> None:
+    """Learn from labelled documents, and write a model.
+
+    thresher train sample:train -o desk.thresher
+    """
+    from thresher.categorizer import Categorizer
+
+    check_output(output, force)
+    n_folds = whole_number("--folds", folds, least=2)
+    model = Categorizer(preset=settings.preset, n_threads=whole_number("--threads", threads), **settings.given)
+    documents = labelled_documents(shell, read, data)
+    held_out = labelled_documents(shell, read, valid) if valid is not None else None
+    start = time.perf_counter()
+    with shell.progress() as progress:
+        model.fit(
+            [document.content for document in documents],
+            [document.categories for document in documents],
+            progress=progress,
+        )
+    seconds = time.perf_counter() - start
+    digest = model.save(output)
+    shown = _summary(model, len(documents)) | {"seconds": round(seconds, 3), "model": str(output), "digest": digest}
+    found = {}
+    if held_out is not None:
+        from thresher.evaluation import evaluate
+
+        found["valid"] = evaluate(model, held_out)
+    if n_folds is not None:
+        found["cross_validation"] = _cross_validated(shell, documents, n_folds, settings)
+    _show(shell, shown, found, output)
+
+
+def labelled_documents(shell: Shell, read: Read, source: str) -> "list[Document]":
+    """Return the documents of a source that has categories and text."""
+    reading = read(source, labelled=True)
+    documents = list(reading)
+    shell.remarks_on(reading)
+    if documents and documents[0].features is not None:
+        raise UsageError(
+            f"{source}: features instead of text (the learners in Python take them: thresher.BalancedWinnow)"
+        )
+    return documents
+
+
+def _cross_validated(shell: Shell, documents: "list[Document]", folds: int, settings: Settings) -> "Evaluation":
+    from thresher.evaluation import cross_validate
+
+    given = {name: value for name, value in settings.given.items() if name != "folds"}
+    with shell.progress() as progress:
+        return cross_validate(documents, folds=folds, preset=settings.preset, progress=progress, **given)
+
+
+def _summary(model: "Categorizer", n_documents: int) -> dict[str, Any]:
+    mistakes = model.learner.mistakes_
+    return {
+        "documents": n_documents,
+        "categories": len(model.categories),
+        "features": model.features.vocabulary.count,
+        "preset": model.preset,
+        "learner": model.settings["learner"],
+        "policy": model.decisions.policy,
+        "passes": int(model.learner.n_passes_.max(initial=0)),
+        "first_mistakes": int(mistakes[0].sum()) if len(mistakes) else 0,
+        "last_mistakes": int(mistakes[-1].sum()) if len(mistakes) else 0,
+    }
+
+
+def _show(shell: Shell, shown: dict[str, Any], found: "dict[str, Evaluation]", output: Path) -> None:
+    if shell.json:
+        shell.emit(shown | {name: evaluation.summary() for name, evaluation in found.items()})
+        return
+    shell.say(
+        f"Learned {shown['documents']:,} documents: {shown['categories']:,} categories, "
+        f"{shown['features']:,} features, {shown['passes']} passes in {shown['seconds']:.1f} s"
+    )
+    shell.say(f"Mistakes: {shown['first_mistakes']:,} in the first pass, {shown['last_mistakes']:,} in the last")
+    for name, evaluation in found.items():
+        from thresher.cli.evaluate import show_summary
+
+        show_summary(shell, evaluation, name.replace("_", " "))
+    shell.say(f"Wrote {output} ({output.stat().st_size / 1e6:.1f} MB, digest {shown['digest'][:12]})")
