@@ -37,7 +37,7 @@ TRIALS: list[tuple[type[MistakeDrivenLearner], dict[str, Any]]] = [
 
 def main() -> None:
     """Print the break-even of every trial, per cent."""
-    texts, topics = documents("TRAIN")
+    texts, topics = documents("train")
     counts = [Counter(re.findall(r"[a-z]+", text.lower())) for text in texts]
     names = sorted({name for row in topics for name in row})
     labels = [[names.index(name) for name in row] for row in topics]

@@ -24,8 +24,8 @@ REPEATS = 4  # of the texts to predict, so that the start of threads does not co
 
 def main(rounds: int = 5) -> None:
     """Print the three tables."""
-    texts, topics = documents("TRAIN")
-    unseen, unseen_topics = documents("TEST")
+    texts, topics = documents("train")
+    unseen, unseen_topics = documents("test")
     both = {name for row in topics for name in row} & {name for row in unseen_topics for name in row}
     labels = [[name for name in row if name in both] for row in topics]
     megabytes = sum(map(len, texts)) / 1e6

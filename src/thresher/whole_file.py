@@ -19,10 +19,10 @@ def whole_file(
     It has another name until its bytes are on the disk. A link is followed, and the permissions are never wider than
     those of the file replaced. Should only the last sync fail, of the folder, the new file stands, whole.
     """
-    target = Path(path).resolve()
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(temporary, flags, _permissions(target))
+    target = _resolved(path)
+    # Names may have 255 bytes, and this one has more to say.
+    temporary = target.with_name(f".{target.name[:50]}.{secrets.token_hex(4)}.tmp")
+    descriptor = _created(temporary, target)
     try:
         with os.fdopen(descriptor, "w+b") as file:
             yield file
@@ -35,6 +35,22 @@ def whole_file(
         temporary.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
+
+
+def _resolved(path: str | os.PathLike[str]) -> Path:
+    try:
+        return Path(path).resolve()
+    except RuntimeError:  # what older versions of Python raise
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path)) from None
+
+
+def _created(temporary: Path, target: Path) -> int:
+    """Open the temporary file; whoever reads of an error knows the target alone."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        return os.open(temporary, flags, _permissions(target))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(target)) from None
 
 
 def _permissions(target: Path) -> int:
