@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: demo test lint bench clean
 
 demo: $(VENV)/installed
-	@$(BIN)/python examples/first_steps.py
+	@mkdir -p demo && $(BIN)/thresher demo --folder demo --force
 
 test: $(VENV)/installed
 	@$(BIN)/python -m pytest -n 2 $(PYTEST_FLAGS)
@@ -21,9 +21,10 @@ lint: $(VENV)/installed
 
 bench: $(VENV)/installed
 	@$(BIN)/python benchmarks/training.py
+	@$(BIN)/python benchmarks/startup.py
 	@if [ -n "$$THRESHER_DATA" ]; then \
 	  $(BIN)/python -m pip install -q -c constraints.txt -e '.[bench]' > $(VENV)/bench.txt 2>&1 || { cat $(VENV)/bench.txt; exit 1; }; \
-	  $(BIN)/python benchmarks/text.py; \
+	  $(BIN)/python benchmarks/text.py && $(BIN)/python benchmarks/reading.py && $(BIN)/python benchmarks/audit.py; \
 	else echo "set THRESHER_DATA to a folder with reuters21578.tar.xz for the benchmarks on text"; fi
 
 # A virtual environment of our own; where the venv module is missing, virtualenv, and where both are, a line that says what to do.

@@ -1,35 +1,42 @@
 """The command line: one short function a verb, over the library; `thresher` and `python -m thresher` start here."""
 
+import errno
 import os
 import signal
 import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-from thresher.cli.failures import TERMINATED, TerminatedError, UsageError, report
-from thresher.cli.options import REPEATABLE
+from thresher.cli.failures import INTERRUPTED, TerminatedError, UsageError, exit_code, report
+
+# Windows has no signal for a terminal that is closed.
+_ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+_PATIENCE = 1.0  # seconds in which a second Ctrl-C is the same wish as the first
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line, and exit with its code."""
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+    _catch_signals()
+    code = run(sys.argv[1:] if arguments is None else arguments)
+    _end_quietly()
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
     """Run a verb, and return the exit code; an error is one line on standard error."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
-    signal.signal(signal.SIGTERM, _terminate)
     try:
-        _check_once(arguments)
+        _prepare_streams()
         code = _called(arguments)
         sys.stdout.flush()
         return code
-    except BrokenPipeError:
-        # Whoever read our output has seen enough; Python must not try to write the rest at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (BrokenPipeError, SystemExit):  # the latter is what typer and rich make of the former
         return 0
     except BaseException as error:
-        return _failed(error, "--debug" in arguments)
+        with suppress(OSError):
+            report(error, "--debug" in arguments)
+        return exit_code(error)
 
 
 def _called(arguments: list[str]) -> int:
@@ -39,36 +46,62 @@ def _called(arguments: list[str]) -> int:
 
     command = typer.main.get_command(app)
     try:
-        result = command.main(args=arguments, prog_name="thresher", standalone_mode=False)
+        code = command.main(args=arguments or ["--help"], prog_name="thresher", standalone_mode=False)
     except Exception as error:
         if hasattr(error, "format_message"):
-            hint = " ".join(["thresher", *arguments[:1], "--help"]) if arguments else "thresher --help"
-            raise UsageError(f"{error.format_message().rstrip('.')} ({hint} says more)") from None
-        if type(error).__name__ == "Abort":
-            raise KeyboardInterrupt from None
+            raise UsageError(f"{error.format_message().rstrip('.')} ({_hint(arguments)} says more)") from None
         raise
-    return result if isinstance(result, int) else 0
+    if code == INTERRUPTED:  # what typer makes of Ctrl-C
+        raise KeyboardInterrupt
+    return code if isinstance(code, int) else 0
 
 
-def _failed(error: BaseException, debug: bool) -> int:
+def _hint(arguments: list[str]) -> str:
+    from thresher.cli.app import VERBS
+
+    known = arguments[:1] if arguments[:1] and arguments[0] in {verb.__name__ for verb in VERBS} else []
+    return " ".join(["thresher", *known, "--help"])
+
+
+def _end_quietly() -> None:
+    """Keep Python from complaining at its end of signals, and of output that cannot be written."""
+    for number in _ENDING:
+        signal.signal(number, signal.SIG_IGN)
     try:
-        return report(error, debug)
-    except BrokenPipeError:
-        return TERMINATED
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-def _terminate(*_: Any) -> None:
-    raise TerminatedError
+def _prepare_streams() -> None:
+    """Write UTF-8 whatever the locale is, and let no file that is opened later take the place of a closed stream."""
+    for number, stream in enumerate((sys.stdin, sys.stdout, sys.stderr)):
+        if stream is None:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+        raise OSError(errno.EBADF, "is closed (send it to /dev/null if it is not wanted)", "standard output")
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
 
 
-def _check_once(arguments: list[str]) -> None:
-    """Refuse an option that is given twice; of two values one would be dropped without a word."""
-    seen: set[str] = set()
-    for argument in arguments:
-        if argument == "--":
-            return
-        name = argument.partition("=")[0]
-        if name.startswith("--") and name[2:] not in REPEATABLE:
-            if name in seen:
-                raise UsageError(f"{name} is given twice (give it once)")
-            seen.add(name)
+def _catch_signals() -> None:
+    """Let what ends a process raise an error, so that no half of a file is left; what is ignored stays ignored."""
+    for number in _ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _raiser(KeyboardInterrupt if number == signal.SIGINT else TerminatedError))
+
+
+def _raiser(kind: type[BaseException]) -> Callable[..., None]:
+    """Return a handler that raises an error, but not again while the first is tidying up."""
+    last = -_PATIENCE
+
+    def handle(*_: Any) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _PATIENCE:
+            last = time.monotonic()
+            raise kind
+
+    return handle

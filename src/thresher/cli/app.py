@@ -1,8 +1,9 @@
 """The verbs and their order; `main` runs them."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from thresher import __version__
 from thresher.cli.data import audit, convert, fetch
@@ -10,9 +11,10 @@ from thresher.cli.demo import demo
 from thresher.cli.doctor import doctor
 from thresher.cli.evaluate import compare, evaluate
 from thresher.cli.explain import explain
+from thresher.cli.failures import UsageError
 from thresher.cli.inspect import compress, inspect
 from thresher.cli.learn import learn
-from thresher.cli.options import with_options
+from thresher.cli.options import REPEATABLE, with_options
 from thresher.cli.predict import predict, rank
 from thresher.cli.train import train
 
@@ -23,7 +25,6 @@ VERBS = (
 app = typer.Typer(
     name="thresher",
     help="Sorts text into categories, learns from every correction, and says which words decided.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -44,5 +45,18 @@ def main(
     """Take what stands before the verb."""
 
 
+class Verb(TyperCommand):
+    """A command that refuses an option given twice; of two values one would be dropped without a word."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line."""
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        options = [parameter for parameter in order if parameter.param_type_name == "option"]
+        twice = [one for one in options if options.count(one) > 1 and one.name not in REPEATABLE]
+        if twice:
+            raise UsageError(f"{'/'.join(twice[0].opts + twice[0].secondary_opts)} is given twice (give it once)")
+        return super().parse_args(ctx, args)
+
+
 for verb in VERBS:
-    app.command(verb.__name__, no_args_is_help=verb.__name__ not in ("doctor", "demo", "fetch"))(with_options(verb))
+    app.command(verb.__name__, cls=Verb)(with_options(verb))

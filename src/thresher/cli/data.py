@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thresher.cli.options import DataArgument, ForceOption, Read, Settings, whole_number
-from thresher.cli.outputs import check_output, output_file
+from thresher.cli.outputs import check_output, output_file, output_format
 from thresher.cli.shell import Shell
 from thresher.cli.train import labelled_documents
 
@@ -33,7 +33,8 @@ def fetch(
             else:
                 shell.say(f"{known}: thresher fetch {known}")
         return
-    shell.remark(f"looking for {name}, and downloading it if need be ...")
+    if name in KNOWN:
+        shell.remark(f"looking for {name}, and downloading it if need be ...")
     path = fetched(name, force=force)
     if shell.json:
         shell.emit({"name": name, "path": str(path)})
@@ -52,10 +53,10 @@ def convert(
 
     thresher convert sample:test messages.csv
     """
-    from thresher.datasets.writing import converted, write_to, written_format
+    from thresher.datasets.writing import converted, write_to
 
     check_output(output, force)
-    format = written_format(output)
+    format = output_format(output)
     reading = read(data)
     separator = read.options.get("separator") or "|"
     with output_file(output) as file:
@@ -97,11 +98,11 @@ def _show(shell: Shell, found: "Audit", most: int) -> None:
     without = f"{found.without_categories:,} documents without one"
     shell.say(f"{found.documents:,} documents, {found.categories:,} categories, {without}")
     shell.table(
-        f"{counts['findings']:,} labels are probably wrong, or missing",
+        f"{counts['findings']:,} labels that other documents speak against, the most suspicious first",
         ["document", "label", "", " probability", "words that say so"],
         [
             [
-                one.place or one.id,
+                Path(one.place).name or one.id,
                 one.category,
                 one.kind,
                 f"{one.probability:.2f}",

@@ -101,7 +101,7 @@ def per_cent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f}"
 
 
-def bar(value: float | None, width: int = 20) -> str:
+def bar(value: float | None, width: int = 15) -> str:
     """Return a fraction as a bar."""
     eighths = round((value or 0.0) * width * 8)
     return "█" * (eighths // 8) + (" ▏▎▍▌▋▊▉"[eighths % 8] if eighths % 8 else "")

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thresher.cli.options import ModelArgument, Read
-from thresher.cli.shell import Shell
+from thresher.cli.options import ModelArgument, Read, text_documents
+from thresher.cli.shell import Shell, visible
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
@@ -46,9 +46,7 @@ def _texts(shell: Shell, read: Read, text: str) -> "list[tuple[str, Text]]":
 
     if text != "-" and text.partition(":")[0] not in CORPORA and not _exists(text):
         return [("", text)]
-    reading = read(text)
-    documents = list(reading)
-    shell.remarks_on(reading)
+    documents = text_documents(shell, read(text))
     return [(document.id, document.content) for document in documents]
 
 
@@ -87,14 +85,12 @@ def as_json(found: "Explanation") -> dict[str, object]:
 
 def show_explanation(shell: Shell, found: "Explanation", text: str, shown: int = _SHOWN) -> None:
     """Write a verdict, the text with its words marked, and the words with bars."""
-    from rich.text import Text
-
     verdict = "yes" if found.accepted else "no"
     shell.say(
         f"{found.category}: {verdict}, score {found.score:.2f} (accepted above 1), probability {found.probability:.2f}",
         "bold",
     )
-    marked = Text(text)
+    marked = visible(text)
     for word in found.words[:shown]:
         for start, end in word.positions if word.contribution else ():
             marked.stylize("green" if word.contribution > 0 else "magenta", start, end)

@@ -9,6 +9,7 @@ from thresher.errors import MissingPackageError, ParameterError, ThresherError
 USAGE, DATA, NO_INPUT, BUG, MEMORY, NO_OUTPUT, IO, BUSY, FORBIDDEN = 2, 65, 66, 70, 71, 73, 74, 75, 77
 INTERRUPTED, TERMINATED = 130, 143
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _NO_INPUT = (errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
 
@@ -47,6 +48,8 @@ def one_line(error: BaseException) -> str:
     """Return what is said of an error, in one line."""
     if isinstance(error, OSError) and error.strerror:
         names = [str(name) for name in (error.filename, error.filename2) if name is not None]
+        if not names and error.errno in FULL:  # files name themselves
+            names = ["standard output"]
         said = ": ".join([*names, error.strerror])
     elif isinstance(error, MemoryError):
         said = "out of memory (read fewer documents at once)"
@@ -58,7 +61,7 @@ def one_line(error: BaseException) -> str:
         said = str(error)
     else:
         said = f"{type(error).__name__}: {error}; this is a bug (run again with --debug and report what it prints)"
-    return " ".join(said.split())
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in " ".join(said.split()))
 
 
 def report(error: BaseException, debug: bool) -> int:

@@ -7,7 +7,7 @@ import typer
 
 from thresher.cli.failures import UsageError
 from thresher.cli.options import ForceOption, ModelArgument, Read, whole_number
-from thresher.cli.outputs import check_output
+from thresher.cli.outputs import check_model_output
 from thresher.cli.shell import Shell
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def compress(
     if output is None and not force:
         raise UsageError("compressing drops weights for good (name another file with -o, or --force to replace MODEL)")
     if output is not None:
-        check_output(output, force)
+        check_model_output(output, force)
     categorizer = Categorizer.load(model)
     cost = categorizer.compress(size)
     digest = categorizer.save(output or model)

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher.cli.failures import UsageError
-from thresher.cli.options import DataArgument, ForceOption, ModelArgument, Read
-from thresher.cli.outputs import check_output
+from thresher.cli.options import DataArgument, ForceOption, ModelArgument, Read, text_documents
+from thresher.cli.outputs import check_model_output
 from thresher.cli.shell import Shell
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
     from thresher.datasets.document import Document
+    from thresher.datasets.reading import Reading
 
 
 def learn(
@@ -30,13 +30,13 @@ def learn(
     from thresher.categorizer import Categorizer
 
     if output is not None:
-        check_output(output, force)
+        check_model_output(output, force)
     categorizer = Categorizer.load(model)
     before = categorizer.digest()
-    reading = read(data)
-    documents = list(reading)
-    mistakes = sum(_learned(categorizer, document) for document in documents)
-    shell.remarks_on(reading)
+    reading = read(data, labelled=Path(data).is_dir())
+    documents = text_documents(shell, reading)
+    separator = read.options.get("separator") or "|"
+    mistakes = sum(_learned(categorizer, document, reading, separator) for document in documents)
     digest = categorizer.save(output or model)
     record = {
         "documents": len(documents),
@@ -53,7 +53,7 @@ def learn(
         shell.say(f"Wrote {output or model} (digest {before[:12]} before, {digest[:12]} now)")
 
 
-def _learned(model: "Categorizer", document: "Document") -> int:
+def _learned(model: "Categorizer", document: "Document", reading: "Reading", separator: str) -> int:
     """Teach one correction; returns how many categories had it wrong."""
     from thresher.errors import DataError, TextError
 
@@ -61,17 +61,30 @@ def _learned(model: "Categorizer", document: "Document") -> int:
     before = int(model.learner.online_mistakes_.sum()) if model.categories else 0
     try:
         if "accept" in columns or "reject" in columns:
-            return len(model.learn(document.content, _names(columns, "accept"), _names(columns, "reject")).mistakes)
-        if document.features is not None:
-            raise UsageError(f"{document.place}: features instead of text, which a model of texts cannot learn")
+            accept, reject = (_names(columns.get(name), name, separator) for name in ("accept", "reject"))
+            return len(model.learn(document.content, accept, reject).mistakes)
+        _check_is_labelled(document, reading)
         model.partial_fit([document.content], [document.categories])
     except TextError as error:
         raise DataError(f"{document.place}: {str(error).removeprefix('text 0: ')}") from None
     return int(model.learner.online_mistakes_.sum()) - before
 
 
-def _names(columns: Any, name: str) -> list[str]:
-    cell = columns.get(name)
+def _names(cell: Any, column: str, separator: str) -> list[str]:
+    from thresher.errors import TextError
+
     if isinstance(cell, str):
-        return cell.split("|") if cell else []
-    return list(cell or [])
+        return cell.split(separator) if cell else []
+    if cell is not None and not isinstance(cell, list):
+        raise TextError(f"{column!r} must be a name or a list of names, not {type(cell).__name__}")
+    return cell or []
+
+
+def _check_is_labelled(document: "Document", reading: "Reading") -> None:
+    """Refuse a document that says nothing of categories; learned as it is, it would be a negative for all of them."""
+    from thresher.errors import TextError
+
+    columns = reading.columns.categories if reading.columns else None
+    silent = reading.format == "text" if columns is None else not set(columns) & (document.columns or {}).keys()
+    if silent and not document.categories:
+        raise TextError('there are neither categories nor columns "accept" or "reject" (name them with --categories)')

@@ -3,9 +3,12 @@
 A verb asks for a group by the type of a parameter; `with_options` puts the group's options into its place.
 """
 
+import errno
 import inspect
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -14,8 +17,10 @@ import typer
 
 from thresher.cli.failures import UsageError
 from thresher.cli.shell import Shell
+from thresher.errors import ParameterError
 
 if TYPE_CHECKING:
+    from thresher.datasets.document import Document
     from thresher.datasets.reading import Reading
 
 DATA_HELP = "A file, a folder, - for standard input, or a corpus by name, as sample:train."
@@ -35,14 +40,33 @@ class Read:
         """Return the documents of a source."""
         from thresher.datasets.reading import read_documents
 
+        if source == "-" and sys.stdin is None:
+            raise FileNotFoundError(errno.ENOENT, "standard input is closed", "-")
         return read_documents(source, format=self.format, **self.options, **more)
 
 
+def text_documents(shell: Shell, reading: "Reading") -> "list[Document]":
+    """Return all documents of a reading, which must have text, and say what was noticed."""
+    documents = list(reading)
+    shell.remarks_on(reading)
+    for document in documents[:1]:
+        check_is_text(document)
+    return documents
+
+
+def check_is_text(document: "Document") -> None:
+    """Raise an error for a document of features, which a model of texts cannot read."""
+    if document.features is not None:
+        advice = "the learners in Python take them, as thresher.BalancedWinnow"
+        raise UsageError(f"{document.place}: features instead of text ({advice})")
+
+
 class Settings(NamedTuple):
-    """A preset, and the settings given beside it."""
+    """A preset, and the settings given beside it; and of those from a file, where they stand."""
 
     preset: str
     given: dict[str, Any]
+    places: dict[str, str]
 
 
 # name: (how its value is written, what it is for)
@@ -152,7 +176,7 @@ def _settings_parameters() -> list[inspect.Parameter]:
 def _shell_parameters() -> list[inspect.Parameter]:
     panel = "How to speak"
     return [
-        _option("json", bool | None, None, "--json/--no-json", panel=panel, help="JSON lines, as when piped; or never."),
+        _option("json", bool | None, None, "--json/--no-json", panel=panel, help="JSON lines, as when piped."),
         _option("quiet", bool, False, "--quiet", "-q", panel=panel, help="No progress and no remarks."),
         _option("debug", bool, False, "--debug", panel=panel, help="A traceback with an error."),
     ]
@@ -209,12 +233,14 @@ def _build_read(given: dict[str, Any]) -> Read:
 def _build_settings(given: dict[str, Any]) -> Settings:
     path = given.pop("settings_file")
     settled = _from_file(path) if path else {}
+    places = {name: f"{path}: {name} =" for name in settled if given[name] is None}
     for name, value in given.items():
         if value is not None:
             settled[name] = parsed(name, value) if isinstance(value, str) else value
-    if "tuning_folds" in settled:
-        settled["folds"] = settled.pop("tuning_folds")
-    return Settings(settled.pop("preset", "default"), settled)
+    for told in (settled, places):
+        if "tuning_folds" in told:
+            told["folds"] = told.pop("tuning_folds")
+    return Settings(settled.pop("preset", "default"), settled, places)
 
 
 def _from_file(path: Path) -> dict[str, Any]:
@@ -222,8 +248,10 @@ def _from_file(path: Path) -> dict[str, Any]:
 
     try:
         found = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not TOML: {error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        what, _, line = str(error).partition(" (at line ")
+        place = f"{path}:{line.partition(',')[0]}" if line else path
+        raise UsageError(f"{place}: not TOML: {what} (a line is as: alpha = 1.1)") from None
     unknown = next((name for name in found if name not in SETTINGS and name not in SWITCHES), None)
     if unknown is not None:
         raise UsageError(f"{path}: {unknown!r} is no setting (allowed: {', '.join([*SETTINGS, *SWITCHES])})")
@@ -242,6 +270,20 @@ _GROUPS: dict[Any, _Group] = {
 }
 
 
+@contextmanager
+def _naming_options(settings: Settings | None) -> Iterator[None]:
+    """Let an error on a parameter name the option, or the line in a file, that gave it: alpha=1 becomes --alpha 1."""
+    flags = {name: _flag(name) for name in (*READING, *READING_FLAGS, *SETTINGS, *SWITCHES, "size")}
+    places = flags | {"folds": "--tuning-folds"} | (settings.places if settings else {})
+    try:
+        yield
+    except ParameterError as error:
+        name, _, rest = str(error).partition("=")
+        if name not in places or not rest:
+            raise
+        raise UsageError(f"{places[name]} {rest}") from error
+
+
 def with_options(function: Callable[..., None]) -> Callable[..., None]:
     """Give a verb, in place of its parameters that are groups, the options of these groups."""
     own = inspect.signature(function).parameters.values()
@@ -253,7 +295,8 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
             name: group.build({parameter.name: given.pop(parameter.name) for parameter in group.parameters})
             for name, group in groups.items()
         }
-        function(**built, **given)
+        with _naming_options(built.get("settings")):
+            function(**built, **given)
 
     plain = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own if parameter.name not in groups

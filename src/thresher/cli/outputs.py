@@ -7,23 +7,44 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from thresher.cli.failures import OutputError
+from thresher.cli.failures import FULL, OutputError
 from thresher.whole_file import whole_file
 
 
 def check_output(path: Path, force: bool) -> None:
     """Raise an error unless a file may be written to the path."""
-    if path.is_dir():
-        raise OutputError(f"{path}: is a folder (name a file)")
     if is_special(path):
         return
-    if path.exists() and not force:
-        raise OutputError(f"{path}: exists already (--force replaces it)")
-    folder = path.resolve().parent
+    try:
+        _check_name(path, force)
+        folder = path.resolve().parent
+    except PermissionError:
+        raise
+    except (OSError, RuntimeError) as error:  # of a loop of links, older versions of Python raise the latter
+        what = "is a loop of links" if isinstance(error, RuntimeError) else error.strerror
+        raise OutputError(f"{path}: {what} (choose another place)") from None
     if not folder.is_dir():
         raise OutputError(f"{path}: the folder {folder} does not exist (make it first)")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(13, "no permission to write into its folder", str(path))
+
+
+def check_model_output(path: Path, force: bool) -> None:
+    """Raise an error unless a model, which is checked before it takes its place, may be written to the path."""
+    if is_special(path):
+        raise OutputError(f"{path}: not a regular file, which a model must be (name another)")
+    check_output(path, force)
+
+
+def _check_name(path: Path, force: bool) -> None:
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(mode):
+        raise OutputError(f"{path}: is a folder (name a file)")
+    if not force:
+        raise OutputError(f"{path}: exists already (--force replaces it)")
 
 
 def is_special(path: Path) -> bool:
@@ -38,9 +59,17 @@ def is_special(path: Path) -> bool:
 @contextmanager
 def output_file(path: Path) -> Iterator[Any]:
     """Open a file for bytes that takes its place when the block ends well."""
-    if is_special(path):
-        with path.open("wb") as file:
+    try:
+        with path.open("wb") if is_special(path) else whole_file(path) as file:
             yield file
-    else:
-        with whole_file(path) as file:
-            yield file
+    except OSError as error:
+        if error.errno in FULL and error.filename is None:  # of those that are read, errors have names
+            error.filename = str(path)
+        raise
+
+
+def output_format(path: Path) -> str:
+    """Return the format that a file's name asks for; devices and pipes, which have no such names, get JSON lines."""
+    from thresher.datasets.writing import written_format
+
+    return "jsonl" if is_special(path) else written_format(path)

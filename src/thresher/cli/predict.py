@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thresher.cli.failures import UsageError
-from thresher.cli.options import DATA_HELP, DataArgument, ForceOption, ModelArgument, Read, ThreadsOption, whole_number
-from thresher.cli.outputs import check_output, output_file
+from thresher.cli.options import (
+    DATA_HELP,
+    DataArgument,
+    ForceOption,
+    ModelArgument,
+    Read,
+    ThreadsOption,
+    check_is_text,
+    text_documents,
+    whole_number,
+)
+from thresher.cli.outputs import check_output, output_file, output_format
 from thresher.cli.shell import Shell
 
 if TYPE_CHECKING:
@@ -65,8 +75,7 @@ def predictions(
 
         def contents(reading: Any = reading, waiting: "deque[Document]" = waiting) -> Iterator[Any]:
             for document in reading:
-                if document.features is not None:
-                    raise UsageError(f"{document.place}: features instead of text, which a model of texts cannot read")
+                check_is_text(document)
                 waiting.append(document)
                 yield document.content
 
@@ -93,9 +102,9 @@ def _with_columns(document: "Document", found: "Prediction") -> dict[str, Any]:
 
 
 def _write(output: Path, records: Iterator[dict[str, Any]]) -> None:
-    from thresher.datasets.writing import write_to, written_format
+    from thresher.datasets.writing import write_to
 
-    format = written_format(output)
+    format = output_format(output)
     flat = records if format == "jsonl" else map(_flat, records)
     with output_file(output) as file:
         write_to(file, flat, format)
@@ -118,8 +127,7 @@ def _named(found: "Prediction") -> str:
 
 
 def _excerpt(text: str) -> str:
-    short = " ".join(text.split())
-    return short if len(short) <= 70 else short[:69] + "…"
+    return " ".join(text[:1000].split())
 
 
 def rank(
@@ -139,9 +147,7 @@ def rank(
 
     count = whole_number("--top", top)
     categorizer = Categorizer.load(model, n_threads=whole_number("--threads", threads))
-    reading = read(data)
-    documents = list(reading)
-    shell.remarks_on(reading)
+    documents = text_documents(shell, read(data))
     ranked = categorizer.rank_documents(category, [document.content for document in documents])[:count]
     if shell.json:
         for i, score, probability in ranked:

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 if TYPE_CHECKING:
     from thresher.datasets.reading import Reading
     from thresher.tuning import Step
 
 _REMARKS = 3
+_PICTURES: dict[int, int | str] = {
+    **{code: 0x2400 + code for code in range(32)},
+    **{code: 0xFFFD for code in range(0x80, 0xA0)},
+    **{0x7F: 0x2421, ord("\t"): " ", ord("\r"): " ", ord("\n"): "\n"},
+}
 _PAUSE = 5.0  # seconds between two lines of progress where no bar can be drawn
 
 
@@ -23,40 +29,49 @@ class Shell:
     def __init__(self, json: bool | None, quiet: bool) -> None:
         self.json = not sys.stdout.isatty() if json is None else json
         self.quiet = quiet
-        self.out = Console(highlight=False, soft_wrap=True)
-        self.err = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.out = Console(highlight=False, soft_wrap=True, emoji=False)
+        self.err = _Remarks(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
     def emit(self, record: dict[str, Any]) -> None:
         """Write one line of JSON."""
         from thresher.datasets.writing import json_line
+        from thresher.errors import DataError
 
-        sys.stdout.buffer.write(json_line(record))
+        try:
+            line = json_line(record)
+        except DataError:
+            line = json_line(_encodable(record))
+        sys.stdout.buffer.write(line)
 
     def say(self, text: str, style: str = "") -> None:
         """Write a line for a person, as it is."""
-        self.out.print(text, style=style or None, markup=False)
+        self.out.print(visible(text), style=style or None, markup=False)
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Write a table for a person; columns whose names begin with a blank are of numbers."""
-        table = Table(title=title or None, title_justify="left", title_style="bold", box=None, pad_edge=False)
+        table = Table(
+            title=visible(title) if title else None, title_justify="left", title_style="bold", box=None, pad_edge=False
+        )
+        cells = _fitted(columns, [list(row) for row in rows], self.out.width)
         for name in columns:
-            how: dict[str, Any] = {"no_wrap": True, "overflow": "ellipsis"} if name == "text" else {"overflow": "fold"}
-            table.add_column(name.strip(), justify="right" if name.startswith(" ") else "left", **how)
-        for row in rows:
-            table.add_row(*(_escaped(cell) for cell in row))
+            number = name.startswith(" ")
+            table.add_column(name.strip(), justify="right" if number else "left", no_wrap=number, overflow="fold")
+        for row in cells:
+            table.add_row(*(visible(cell) for cell in row))
         self.out.print(table)
 
     def remark(self, text: str) -> None:
         """Write a line to standard error, unless it is to be quiet."""
         if not self.quiet:
-            self.err.print(text, markup=False)
+            self.err.print(visible(text), markup=False)
 
     def remarks_on(self, reading: "Reading") -> None:
         """Say what a reading skipped or noticed; what was skipped is said even when it is to be quiet."""
         for message in reading.first_skipped:
-            self.err.print(f"skipped {message}", markup=False)
+            self.err.print(visible(f"skipped {message}"))
         if reading.skipped:
-            self.err.print(f"{reading.name}: {reading.skipped} bad records skipped, {reading.documents} documents read")
+            count = f"{reading.skipped} bad records skipped, {reading.documents} documents read"
+            self.err.print(visible(f"{reading.name}: {count}"))
         for message in reading.warnings[:_REMARKS]:
             self.remark(message)
         if reading.n_warnings > _REMARKS:
@@ -76,10 +91,38 @@ class Shell:
             yield LineProgress(self.err)
 
 
-def _escaped(cell: str) -> str:
-    from rich.markup import escape
+def _fitted(columns: Sequence[str], rows: list[list[str]], width: int) -> list[list[str]]:
+    """Cut the cells of a column called text so that a row takes one line."""
+    if "text" not in columns:
+        return rows
+    text = columns.index("text")
+    others = [max(len(name), *(len(row[c]) for row in rows)) for c, name in enumerate(columns) if c != text and rows]
+    room = max(width - sum(others) - 2 * len(others), 20)
+    for row in rows:
+        row[text] = row[text] if len(row[text]) <= room else row[text][: room - 1] + "…"
+    return rows
 
-    return escape(cell)
+
+class _Remarks(Console):
+    """Standard error; the work goes on without it where nobody reads it any more."""
+
+    def on_broken_pipe(self) -> None:
+        """Say no more."""
+        self.quiet = True
+
+
+def visible(text: str) -> Text:
+    """Return a text as it is, letter by letter: brackets style nothing, and codes that steer a terminal are pictures."""
+    return Text(text.translate(_PICTURES))
+
+
+def _encodable(value: Any) -> Any:
+    """Return a record with the names of files that are not UTF-8 written out; the work is done, and must be told."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {name: _encodable(one) for name, one in value.items()}
+    return [_encodable(one) for one in value] if isinstance(value, list) else value
 
 
 class Progress:
@@ -125,7 +168,6 @@ def _mistakes(step: "Step") -> str:
 
 def _bar(console: Console) -> Any:
     from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
-    from rich.text import Text
 
     class Speed(ProgressColumn):
         def render(self, task: Task) -> Text:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher.cli.failures import UsageError
-from thresher.cli.options import DataArgument, ForceOption, Read, Settings, ThreadsOption, whole_number
-from thresher.cli.outputs import check_output
+from thresher.cli.options import DataArgument, ForceOption, Read, Settings, ThreadsOption, text_documents, whole_number
+from thresher.cli.outputs import check_model_output
 from thresher.cli.shell import Shell
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def train(
     """
     from thresher.categorizer import Categorizer
 
-    check_output(output, force)
+    check_model_output(output, force)
     n_folds = whole_number("--folds", folds, least=2)
     model = Categorizer(preset=settings.preset, n_threads=whole_number("--threads", threads), **settings.given)
     documents = labelled_documents(shell, read, data)
@@ -61,14 +60,7 @@ def train(
 
 def labelled_documents(shell: Shell, read: Read, source: str) -> "list[Document]":
     """Return the documents of a source that has categories and text."""
-    reading = read(source, labelled=True)
-    documents = list(reading)
-    shell.remarks_on(reading)
-    if documents and documents[0].features is not None:
-        raise UsageError(
-            f"{source}: features instead of text (the learners in Python take them: thresher.BalancedWinnow)"
-        )
-    return documents
+    return text_documents(shell, read(source, labelled=True))
 
 
 def _cross_validated(shell: Shell, documents: "list[Document]", folds: int, settings: Settings) -> "Evaluation":
