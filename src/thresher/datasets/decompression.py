@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 from thresher.errors import DataError, MissingPackageError, ParameterError
 
 BUFFER = 2**20
+_HEAD = 2**16  # bytes that are looked at before the first is read
 # At this size of the pieces a run of zeros unpacks to some 100 MB at most before the ratio is looked at.
 _PIECE = 2**12
 _HARMLESS, _MOST_RATIO = 2**26, 200
@@ -78,11 +79,11 @@ def looked_at(stream: io.BufferedReader, enough: Callable[[bytes], bool]) -> tup
     A pipe brings its bytes in pieces: as many are waited for as are needed to be `enough`, and no more, since whoever
     writes them may in turn wait for an answer.
     """
-    head = stream.peek()
-    if enough(head) or len(head) >= BUFFER:
+    head = stream.peek()[:_HEAD]
+    if enough(head) or len(head) == _HEAD:
         return head, stream
     head = stream.read(len(head))
-    while not enough(head) and len(head) < BUFFER and (more := stream.read1(BUFFER)):
+    while not enough(head) and len(head) < _HEAD and (more := stream.read1(_HEAD - len(head))):
         head += more
     return head, io.BufferedReader(_PutBack(head, stream), BUFFER)
 

@@ -34,7 +34,7 @@ def _read(
     delimiter = options.delimiter or delimiter
     options = options if options.separator else replace(options, separator="|")
     records = iter(Records(lines, delimiter, options.quoting))
-    line, header = next(records, (1, []))
+    line, header = next(filter(_is_filled, records), (1, []))
     if isinstance(header, DataError):
         raise header
     if not header:
@@ -52,6 +52,11 @@ def _read(
                 yield document_of(record, columns, options, f"{lines.name}:{line}", str(line))
             except DataError as error:
                 yield lines.at(line, str(error))
+
+
+def _is_filled(record: tuple[int, list[str] | DataError]) -> bool:
+    """Tell whether a record holds anything, as a header does; spreadsheets may put empty rows before it."""
+    return isinstance(record[1], DataError) or any(cell.strip() for cell in record[1])
 
 
 def _columns_of(header: list[str], delimiter: str, lines: Lines, line: int, options: ReadOptions) -> Columns:

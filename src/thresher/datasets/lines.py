@@ -23,7 +23,11 @@ _OTHER_MARKS = {
     codecs.BOM_UTF16_BE: "UTF-16",
 }
 _OLD_MAC = re.compile(rb"\r(?!\n)")
-_FIRST_LINE = re.compile(rb"\S[^\n]*\n")
+
+
+def _has_line(head: bytes) -> bool:
+    """Tell whether the end of a line that is not blank is among these bytes."""
+    return b"\n" in head.removeprefix(codecs.BOM_UTF8).lstrip()
 
 
 def check_mark(head: bytes) -> None:
@@ -63,7 +67,7 @@ class Lines:
         """Look at the first bytes, and drop the mark that UTF-8 files may begin with."""
         if not self.options.is_utf8:
             self._stream = io.BufferedReader(_Recoded(self._stream, self.name, self.options), BUFFER)
-        self._head, self._stream = looked_at(self._stream, lambda head: bool(_FIRST_LINE.search(head)))
+        self._head, self._stream = looked_at(self._stream, _has_line)
         if self._head.startswith(codecs.BOM_UTF8):
             self._stream.read(len(codecs.BOM_UTF8))
             self._head = self._head[len(codecs.BOM_UTF8) :]
@@ -188,5 +192,7 @@ class _Recoded(io.RawIOBase):
             line = self._lines + error.object[: error.start].count(b"\n")
             wrong = f"{self._name}:{line}: byte 0x{error.object[error.start]:02x} is not {self._encoding}"
             raise DataError(f"{wrong} (use another --encoding or --decode-errors replace)") from None
+        except UnicodeError as error:
+            raise DataError(f"{self._name}:{self._lines}: {error} (use another --encoding)") from None
         self._lines += text.count("\n")
         return text

@@ -79,15 +79,19 @@ class Reading:
         self.warnings: list[str] = []
         self._seen: dict[int, tuple[tuple[str, ...], str]] = {}
         self._found: Found = iter(())
+        self._close: Callable[[], None] = lambda: None
 
     def __iter__(self) -> Iterator[Document]:
         """Yield the documents; a source without any is refused."""
-        for found in self._found:
-            if isinstance(found, DataError):
-                self._skip(found)
-                continue
-            self.documents += 1
-            yield self._noticed(found)
+        try:
+            for found in self._found:
+                if isinstance(found, DataError):
+                    self._skip(found)
+                    continue
+                self.documents += 1
+                yield self._noticed(found)
+        finally:
+            self._close()
         if not self.documents and not self.options.allow_empty:
             skipped = f": all {self.skipped} records are bad" if self.skipped else ""
             raise DataError(f"{self.name}: no documents{skipped} (is it the right file?)")
@@ -212,6 +216,7 @@ def _read_guessed(source: Source, lines: Lines, format: str, options: ReadOption
             raise DataError(f"{lines.name}: Parquet cannot be read from here (name a file)")
         lines.close()
         return _read_parquet(Path(source), options)
+    reading._close = lines.close
     if format in _BY_RECORD:
         return _started(reading, partial(_BY_RECORD[format], lines, options))
     reading._found = _BY_LINE[format](lines, options)

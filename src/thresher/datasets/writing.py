@@ -149,7 +149,11 @@ def _arrow_errors(arrow: Any) -> Iterator[None]:
     """Turn what pyarrow refuses into a line that says what to do."""
     try:
         yield
-    except (arrow.ArrowException, TypeError) as error:
+    except DataError:
+        raise
+    except UnicodeEncodeError as error:
+        raise DataError(f"{shown(error.object)} holds a lone surrogate, which is no character (remove it)") from None
+    except (arrow.ArrowException, TypeError, OverflowError) as error:
         first = str(error).partition("\n")[0]
         raise DataError(f"a column holds values of different types: {first} (write JSONL instead)") from None
 
