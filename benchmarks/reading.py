@@ -20,6 +20,7 @@ from pathlib import Path
 from statistics import median
 
 import orjson
+
 from thresher.datasets.lines import Lines
 from thresher.datasets.options import ReadOptions
 from thresher.datasets.reading import read_documents

@@ -10,6 +10,7 @@ import thresher
 
 TESTS = Path(__file__).parent
 KERNEL_TESTS = ["test_naive_twin.py", "test_update_rules.py", "test_tokens.py", "test_vocabulary.py"]
+RIVAL_TESTS = ["test_widrow_hoff.py", "test_exponentiated_gradient.py", "test_sleeping_experts.py", "test_bits.py"]
 
 
 def run_tests(names: list[str], **environment: str) -> str:
@@ -21,11 +22,11 @@ def run_tests(names: list[str], **environment: str) -> str:
 
 
 def test_kernels_agree_with_the_naive_twin_uncompiled() -> None:
-    assert " passed" in run_tests(KERNEL_TESTS, NUMBA_DISABLE_JIT="1")
+    assert " passed" in run_tests([*KERNEL_TESTS, *RIVAL_TESTS], NUMBA_DISABLE_JIT="1")
 
 
 def test_kernels_stay_within_their_arrays(tmp_path: Path) -> None:
-    names = [*KERNEL_TESTS, "test_learners.py", "test_parameters.py", "test_analysers.py"]
+    names = [*KERNEL_TESTS, *RIVAL_TESTS, "test_learners.py", "test_parameters.py", "test_analysers.py"]
     assert " passed" in run_tests(names, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path))
 
 

@@ -2,23 +2,16 @@
 
 import errno
 import os
-import signal
 import sys
-import time
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
-from thresher.cli.failures import INTERRUPTED, TerminatedError, UsageError, exit_code, report
-
-# Windows has no signal for a terminal that is closed.
-_ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-_PATIENCE = 1.0  # seconds in which a second Ctrl-C is the same wish as the first
+from thresher.cli.failures import INTERRUPTED, UsageError, exit_code, report
+from thresher.cli.signals import catch_signals, ignore_signals
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line, and exit with its code."""
-    _catch_signals()
+    catch_signals()
     code = run(sys.argv[1:] if arguments is None else arguments)
     _end_quietly()
     sys.exit(code)
@@ -65,8 +58,7 @@ def _hint(arguments: list[str]) -> str:
 
 def _end_quietly() -> None:
     """Keep Python from complaining at its end of signals, and of output that cannot be written."""
-    for number in _ENDING:
-        signal.signal(number, signal.SIG_IGN)
+    ignore_signals()
     try:
         sys.stdout.flush()
     except OSError:
@@ -85,23 +77,3 @@ def _prepare_streams() -> None:
         raise OSError(errno.EBADF, "is closed (send it to /dev/null if it is not wanted)", "standard output")
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
-
-
-def _catch_signals() -> None:
-    """Let what ends a process raise an error, so that no half of a file is left; what is ignored stays ignored."""
-    for number in _ENDING:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _raiser(KeyboardInterrupt if number == signal.SIGINT else TerminatedError))
-
-
-def _raiser(kind: type[BaseException]) -> Callable[..., None]:
-    """Return a handler that raises an error, but not again while the first is tidying up."""
-    last = -_PATIENCE
-
-    def handle(*_: Any) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _PATIENCE:
-            last = time.monotonic()
-            raise kind
-
-    return handle

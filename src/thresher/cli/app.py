@@ -16,10 +16,12 @@ from thresher.cli.inspect import compress, inspect
 from thresher.cli.learn import learn
 from thresher.cli.options import REPEATABLE, with_options
 from thresher.cli.predict import predict, rank
+from thresher.cli.reproduce import reproduce
 from thresher.cli.train import train
 
 VERBS = (
-    fetch, train, predict, rank, evaluate, compare, explain, learn, audit, inspect, compress, convert, doctor, demo,
+    fetch, train, predict, rank, evaluate, compare, explain, learn, audit, inspect, compress, convert,
+    reproduce, doctor, demo,
 )  # fmt: skip
 
 app = typer.Typer(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher.cli.options import DataArgument, ForceOption, ModelArgument, Read, text_documents
+from thresher.cli.options import DataArgument, ForceOption, ModelArgument, Read, check_is_text
 from thresher.cli.outputs import check_model_output
 from thresher.cli.shell import Shell
 
@@ -34,9 +34,10 @@ def learn(
     categorizer = Categorizer.load(model)
     before = categorizer.digest()
     reading = read(data, labelled=Path(data).is_dir())
-    documents = text_documents(shell, reading)
+    documents = list(reading)
     separator = read.options.get("separator") or "|"
     mistakes = sum(_learned(categorizer, document, reading, separator) for document in documents)
+    shell.remarks_on(reading)
     digest = categorizer.save(output or model)
     record = {
         "documents": len(documents),
@@ -57,6 +58,7 @@ def _learned(model: "Categorizer", document: "Document", reading: "Reading", sep
     """Teach one correction; returns how many categories had it wrong."""
     from thresher.errors import DataError, TextError
 
+    check_is_text(document)
     columns = document.columns or {}
     before = int(model.learner.online_mistakes_.sum()) if model.categories else 0
     try:

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from thresher.tuning import Step
 
 _REMARKS = 3
+_NARROWEST = 16  # letters that a column of words keeps where a table is too wide
 _PICTURES: dict[int, int | str] = {
     **{code: 0x2400 + code for code in range(32)},
-    **{code: 0xFFFD for code in range(0x80, 0xA0)},
-    **{0x7F: 0x2421, ord("\t"): " ", ord("\r"): " ", ord("\n"): "\n"},
+    **dict.fromkeys(range(0x80, 0xA0), 0xFFFD),
+    0x7F: 0x2421,
+    **dict.fromkeys(map(ord, "\t\r"), " "),
+    ord("\n"): "\n",
 }
 _PAUSE = 5.0  # seconds between two lines of progress where no bar can be drawn
 
@@ -49,13 +52,14 @@ class Shell:
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Write a table for a person; columns whose names begin with a blank are of numbers."""
-        table = Table(
-            title=visible(title) if title else None, title_justify="left", title_style="bold", box=None, pad_edge=False
-        )
+        shown = visible(title, "bold") if title else None
+        table = Table(title=shown, title_justify="left", box=None, pad_edge=False)
         cells = _fitted(columns, [list(row) for row in rows], self.out.width)
-        for name in columns:
-            number = name.startswith(" ")
-            table.add_column(name.strip(), justify="right" if number else "left", no_wrap=number, overflow="fold")
+        for i, name in enumerate(columns):
+            number, longest = name.startswith(" "), max((len(row[i]) for row in cells), default=0)
+            justify: Any = "right" if number else "left"
+            least = min(longest, _NARROWEST)
+            table.add_column(name.strip(), justify=justify, no_wrap=number, overflow="fold", min_width=least)
         for row in cells:
             table.add_row(*(visible(cell) for cell in row))
         self.out.print(table)
@@ -111,9 +115,9 @@ class _Remarks(Console):
         self.quiet = True
 
 
-def visible(text: str) -> Text:
-    """Return a text as it is, letter by letter: brackets style nothing, and codes that steer a terminal are pictures."""
-    return Text(text.translate(_PICTURES))
+def visible(text: str, style: str = "") -> Text:
+    """Return a text as it is, letter by letter: brackets style nothing, and codes that steer a terminal are shown."""
+    return Text(text.translate(_PICTURES), style)
 
 
 def _encodable(value: Any) -> Any:

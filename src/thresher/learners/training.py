@@ -82,8 +82,8 @@ class Training:
     def run(self, n_threads: int, report: Report | None = None) -> History:
         """Train all blocks; changes their weights."""
         with ThreadPoolExecutor(min(n_threads, self.n_blocks)) as pool:
-            tasks = [pool.submit(self._train_block, block) for block in range(self.n_blocks)]
             try:
+                tasks = [pool.submit(self._train_block, block) for block in range(self.n_blocks)]
                 while wait(tasks, timeout=_REPORT_SECONDS).not_done:
                     self._report(report)
             finally:

@@ -1,0 +1,54 @@
+"""What ends a process (Ctrl-C, TERM, a closed terminal) as an error, so that files are tidied up; `main` calls it."""
+
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+
+from thresher.cli.failures import TerminatedError
+
+# Windows has neither a signal for a terminal that is closed nor a timer.
+ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+_AGAIN = 0.2  # seconds
+
+
+def catch_signals() -> None:
+    """Let the signals that end a process raise an error; what is ignored stays ignored, as nohup wants it."""
+    for number in ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _raiser(KeyboardInterrupt if number == signal.SIGINT else TerminatedError))
+
+
+def ignore_signals() -> None:
+    """Ignore these signals from now on: the process is ending."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    for number in ENDING:
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _raiser(kind: type[BaseException]) -> Callable[[int, FrameType | None], None]:
+    """Return a handler that raises an error, and again should it be lost, but not while the first is tidied up after.
+
+    Python drops an error that comes within a callback from compiled code, of which the compiler has many.
+    """
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if isinstance(sys.exc_info()[1], KeyboardInterrupt | TerminatedError):
+            return
+        if hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, handle)
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+            if _is_compiling(frame):
+                return
+        raise kind
+
+    return handle
+
+
+def _is_compiling(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if "llvmlite" in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False

@@ -1,0 +1,76 @@
+"""The exponentiated gradient as Lewis, Schapire, Callan and Papka (1996) trained it; the paper's related work."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.errors import ParameterError
+from thresher.kernels.exponentiated_gradient import SERIES, Bounds, Parts, exponentiated_gradient_pass, settle
+from thresher.kernels.rows import Rows
+from thresher.rivals.linear_rival import Examples, LinearRival, Progress, break_even_thresholds, products
+from thresher.rivals.online import check_passes, pass_over
+from thresher.rivals.unit_vectors import inverse_frequencies, unit_vectors
+
+BOUNDS = Bounds(np.float64(2.0**-8), np.float64(2.0**8), np.float64(500))  # wider loses digits, narrower costs time
+
+
+class ExponentiatedGradient(LinearRival):
+    """Positive weights of a fixed sum, multiplied after every document, and the mean of all weight vectors on the way.
+
+    Parameters
+    ----------
+    total : float
+        What the weights of a category add up to. The literature has 1, which with vectors of unit length keeps every
+        prediction far below the 1 that positive documents ask for.
+    rate : float
+        The step in multiples of the literature's, 2 / (3 R²), where R is the greatest strength times `total`.
+    max_passes : int
+        How often the documents are seen, each time in another order.
+    seed : int
+        Where the orders come from.
+
+    Notes
+    -----
+    w(f) ← w(f) e^(-2 η (w·x - y) x(f)) after every document, where y is 1 or 0, and then all are divided by their sum;
+    they start equal. Documents are tf-idf vectors of unit length, times `total`. Each category's scores are centred at
+    the threshold that accepts as many training documents as have it.
+
+    Examples
+    --------
+    >>> rows = Rows([0, 1, 2, 3, 4, 5, 6], [0, 0, 1, 1, 2, 2], [1.0] * 6, 3)
+    >>> learned = ExponentiatedGradient().fit(rows, [[0], [0], [1], [1], [], []], n_categories=2)
+    >>> learned.score(rows).argmax(axis=1)[:4], learned.weights_.sum(axis=0).round(6)
+    (array([0, 0, 1, 1]), array([1., 1.]))
+    """
+
+    def __init__(self, *, total: float = 1.0, rate: float = 1.0, max_passes: int = 2, seed: int = 0) -> None:
+        check_passes(rate, max_passes)
+        if not total > 0:
+            raise ParameterError(f"total={total!r} is out of range (allowed: above 0)")
+        self.total, self.rate, self.max_passes, self.seed = float(total), float(rate), max_passes, seed
+
+    def _represent(self, rows: Rows) -> Rows:
+        vectors = unit_vectors(rows, self.idf_)
+        return vectors._replace(data=vectors.data * np.float32(self.total))
+
+    def _learn(self, examples: Examples, progress: Progress) -> None:
+        self.idf_ = inverse_frequencies(examples.rows)
+        vectors, n_rows = self._represent(examples.rows), len(examples.truth)
+        strongest = float(vectors.data.max(initial=0.0)) or 1.0
+        double_rate = np.float64(2 * self.rate * 2 / (3 * strongest**2))
+        parts = equal_parts(vectors.n_features, examples.truth.shape[1])
+
+        def learn(part: NDArray[np.int64]) -> None:
+            exponentiated_gradient_pass(vectors, examples.labels, part, double_rate, BOUNDS, SERIES, parts)
+
+        pass_over(n_rows, self.max_passes, self.seed, learn, progress)
+        for category in range(len(parts.total)):
+            settle(category, parts)
+        self.weights_ = parts.sums / (self.max_passes * n_rows + 1)
+        self.thresholds_ = break_even_thresholds(products(vectors, self.weights_), examples.truth)
+
+
+def equal_parts(n_features: int, n_categories: int) -> Parts:
+    """Return the weights before the first document, all equal; their clock has counted them once."""
+    shape = n_features, n_categories
+    start, ones = np.full(shape, 1 / n_features), np.ones(n_categories)
+    return Parts(start, np.zeros(shape), np.zeros(shape), ones, ones.copy())

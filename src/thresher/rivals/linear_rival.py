@@ -1,0 +1,108 @@
+"""What the linear rivals share: checked examples in, weights and thresholds kept, documents scored."""
+
+from collections.abc import Callable
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.decisions import tune_thresholds
+from thresher.errors import NotFittedError, RowsError
+from thresher.kernels.rows import Labels, Rows
+from thresher.kernels.vector_space import add_products
+from thresher.learners.labels import as_labels
+from thresher.learners.rows import as_rows
+
+Floats = NDArray[np.float64]
+Progress = Callable[[int, int], None]
+
+_ROWS_AT_ONCE = 2048
+
+
+class Examples(NamedTuple):
+    """Rows of counts with their label sets, and the same labels as a table (documents, categories)."""
+
+    rows: Rows
+    labels: Labels
+    truth: NDArray[np.bool_]
+
+
+class LinearRival:
+    """A system whose score of a document for a category is Σ strength × weight, less the category's threshold.
+
+    A system says how it represents documents (`_represent`) and how it learns (`_learn`, which sets `weights_`,
+    (features, categories), and `thresholds_`).
+    """
+
+    weights_: Floats
+    thresholds_: Floats
+
+    def fit(self, rows: Rows, labels: list[list[int]], *, n_categories: int, progress: Progress | None = None) -> Self:
+        """Learn from rows of counts and the numbers of each row's categories; `progress` hears (done, total)."""
+        examples = as_examples(rows, labels, n_categories)
+        self._learn(examples, progress or _unheard)
+        return self
+
+    def score(self, rows: Rows) -> NDArray[np.float32]:
+        """Return the scores, (documents, categories): the higher the surer, about 0 where acceptance begins."""
+        if not hasattr(self, "weights_"):
+            raise NotFittedError(f"{type(self).__name__} has learned nothing yet (call fit first)")
+        checked = as_rows(rows)
+        if checked.n_features != len(self.weights_):
+            raise RowsError(f"rows have {checked.n_features} features, and {len(self.weights_)} were learned from")
+        return (products(self._represent(checked), self.weights_) - self.thresholds_).astype(np.float32)
+
+    @property
+    def size(self) -> int:
+        """How many numbers the model holds: the weights that are not 0, and a threshold for each category."""
+        return int(np.count_nonzero(self.weights_)) + len(self.thresholds_)
+
+    @property
+    def features_kept(self) -> int:
+        """How many features weigh in any category."""
+        return int(np.count_nonzero(self.weights_.any(axis=1)))
+
+    def _represent(self, rows: Rows) -> Rows:
+        raise NotImplementedError
+
+    def _learn(self, examples: Examples, progress: Progress) -> None:
+        raise NotImplementedError
+
+
+def _unheard(done: int, total: int) -> None:
+    """Take a report of progress that nobody asked for."""
+
+
+def as_examples(rows: Rows, labels: list[list[int]], n_categories: int) -> Examples:
+    """Return checked examples.
+
+    >>> as_examples(Rows([0, 1, 1], [0], [3.0], 1), [[1], []], n_categories=2).truth.tolist()
+    [[False, True], [False, False]]
+    """
+    checked = as_rows(rows)
+    if np.any(checked.data < 0):
+        raise RowsError("rows must hold counts, and data has negative ones")
+    sets = as_labels(labels, len(checked.indptr) - 1)
+    if sets.others != -1 or np.any(sets.signs < 0):
+        raise RowsError("labels must be complete: all of a row's categories and nothing else")
+    if np.any(sets.categories >= n_categories):
+        raise RowsError(f"labels reach to {sets.categories.max()}, and n_categories is {n_categories}")
+    truth = np.zeros((len(checked.indptr) - 1, n_categories), dtype=np.bool_)
+    truth[np.repeat(np.arange(len(truth)), np.diff(sets.indptr)), sets.categories] = True
+    return Examples(checked, sets, truth)
+
+
+def products(rows: Rows, weights: Floats) -> Floats:
+    """Return Σ strength × weight, (documents, categories), summed in the order of the features."""
+    scores = np.zeros((len(rows.indptr) - 1, weights.shape[1]))
+    for start in range(0, len(scores), _ROWS_AT_ONCE):
+        add_products(rows, start, weights, scores[start : start + _ROWS_AT_ONCE])
+    return scores
+
+
+def break_even_thresholds(scores: Floats, truth: NDArray[np.bool_]) -> Floats:
+    """Return for each category the threshold that accepts as many documents as have it.
+
+    A category that no document has gets a threshold above every score seen.
+    """
+    return tune_thresholds(scores.astype(np.float32), truth, "break-even", fallback=0.0, few=1)
