@@ -6,6 +6,7 @@ by operation, so that the kernels can be held to the same bits.
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from math import factorial
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,25 @@ def clamp(weight: np.float32) -> np.float32:
     return min(max(weight, SMALLEST), LARGEST)
 
 
+ROUNDER, LN2_HIGH, LN2_LOW, LOG2_E = (
+    1.5 * 2.0**52,
+    6.93147180369123816490e-01,
+    1.90821492927058770002e-10,
+    1.442695040888963387,
+)
+
+
+def exponential(x: float) -> float:
+    """e to the power of x, within +-40: x = k ln 2 + r, and eleven terms for r."""
+    x = min(max(x, -40.0), 40.0)
+    twos = (x * LOG2_E + ROUNDER) - ROUNDER
+    r = (x - twos * LN2_HIGH) - twos * LN2_LOW
+    series = 1.0 / factorial(11)
+    for term in range(10, -1, -1):
+        series = series * r + 1.0 / factorial(term)
+    return float(series * 2.0**twos)
+
+
 class Category:
     """One category's weights and its run through the documents."""
 
@@ -42,8 +62,11 @@ class Category:
         self.name, self.settings, self.d = name, settings, d
         self.theta = f32(settings["theta"])
         base = settings["theta"] if settings["normalize"] else settings["theta"] / d
-        self.alpha = base if settings["alpha"] is None else settings["alpha"]
+        self.alpha = base if settings.get("alpha") is None else settings["alpha"]
         self.start = (f32(2 * base), f32(base)) if name == "BalancedWinnow" else (f32(base), f32(0))
+        if name == "RegularizedWinnow":
+            self.start = (f32(settings["size"]), f32(settings["size"]))
+        self.duals: dict[int, np.float32] = {}
         self.positive: dict[int, np.float32] = {}
         self.negative: dict[int, np.float32] = {}
         self.dropped: set[int] = set()
@@ -120,6 +143,38 @@ class Category:
             self.moment[feature] += float(self.examples - 1) * (float(self.weight(feature)) - before)
         return True
 
+    def see_regularized(
+        self, number: int | None, document: dict[int, np.float32], label: int, times: float = 1.0, revive: bool = False
+    ) -> bool:
+        """One trial of Regularized Winnow; a document without a number has no dual weight from before."""
+        self.examples += 1
+        self.positives += label > 0
+        dual = f32(0) if number is None else self.duals.get(number, f32(0))
+        cap = f32(float(self.settings["positive_cap" if label > 0 else "cap"]) * times)
+        change = f32(self.wanted(dual, self.score(document), label, cap) - dual)
+        if number is not None:
+            self.duals[number] = f32(self.wanted(dual, self.score(document), label, cap))
+        for feature, strength in document.items() if change != 0 else ():
+            before = float(self.weight(feature))
+            if feature in self.dropped and not revive:
+                continue
+            if feature in self.dropped | self.late:
+                self.positive[feature], self.negative[feature] = self.start
+            self.dropped.discard(feature)
+            self.late.discard(feature)
+            factor = exponential(float(change if label > 0 else f32(-change)) * float(strength))
+            self.positive[feature] = clamp(f32(self.positive[feature] * f32(factor)))
+            self.negative[feature] = clamp(f32(self.negative[feature] * f32(1.0 / factor)))
+            self.moment[feature] += float(self.examples - 1) * (float(self.weight(feature)) - before)
+        return bool(change > 0)
+
+    def wanted(self, dual: np.float32, score: np.float32, label: int, cap: np.float32) -> np.float32:
+        """What the dual weight becomes."""
+        limits = self.settings["threshold_range"]
+        low, high = limits if limits is not None else (np.nextafter(self.theta, f32(np.inf)), self.theta)
+        gap = f32(f32(high) - score) if label > 0 else f32(score - f32(low))
+        return f32(min(max(f32(dual + f32(f32(self.settings["rate"]) * gap)), f32(0)), cap))
+
     def filtering_range(self) -> tuple[np.float32, np.float32]:
         given = self.settings["discard_range"]
         if not isinstance(given, str):
@@ -127,6 +182,13 @@ class Category:
         bounds = []
         for label in (-1, 1):
             probe = Category(self.name, self.settings, self.d, 1)
+            if self.name == "RegularizedWinnow":
+                change = f32(self.settings["positive_cap"]) if label > 0 else f32(-f32(self.settings["cap"]))
+                factor = exponential(float(change))
+                probe.positive[0] = clamp(f32(probe.positive[0] * f32(factor)))
+                probe.negative[0] = clamp(f32(probe.negative[0] * f32(1.0 / factor)))
+                bounds.append(probe.weight(0))
+                continue
             probe.step(probe.positive, 0, label > 0, 1.0)
             if self.name == "BalancedWinnow":
                 probe.step(probe.negative, 0, label < 0, 1.0)
@@ -154,7 +216,10 @@ class Category:
         mistakes: list[int] = []
         discarded = not self.settings["discard"]
         for number, order in enumerate(orders, 1):
-            mistakes.append(sum(self.see(documents[i], labels[i], times[i]) for i in order))
+            if self.name == "RegularizedWinnow":
+                mistakes.append(sum(self.see_regularized(i, documents[i], labels[i], times[i]) for i in order))
+            else:
+                mistakes.append(sum(self.see(documents[i], labels[i], times[i]) for i in order))
             few = mistakes[-1] < self.settings["discard_below"] * len(documents)
             if not discarded and number < len(orders) and (few or number >= self.settings["discard_by_pass"]):
                 self.discard()
@@ -240,8 +305,11 @@ class Learner:
         for document, judged in zip(active, judgements, strict=True):
             for c, category in enumerate(self.categories):
                 label = judged.get(c, -1 if complete else 0)
-                if label != 0:
-                    category.see(document, label, revive=not self.settings["discard_final"])
+                revive = not self.settings["discard_final"]
+                if label != 0 and self.name == "RegularizedWinnow":
+                    category.see_regularized(None, document, label, revive=revive)
+                elif label != 0:
+                    category.see(document, label, revive=revive)
         return self
 
     def scores(self, documents: Sequence[Document]) -> np.ndarray[Any, np.dtype[np.float32]]:

@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import strategies as st
 
 import naive
-from thresher import BalancedWinnow, Perceptron, PositiveWinnow, Rows
+from thresher import BalancedWinnow, Perceptron, PositiveWinnow, RegularizedWinnow, Rows
 from thresher.learners.learner import MistakeDrivenLearner
 
 LEARNERS: dict[str, type[MistakeDrivenLearner]] = {
-    learner.__name__: learner for learner in (BalancedWinnow, PositiveWinnow, Perceptron)
+    learner.__name__: learner for learner in (BalancedWinnow, PositiveWinnow, Perceptron, RegularizedWinnow)
 }
 
 
@@ -135,6 +135,7 @@ def assert_equals_twin(learner: MistakeDrivenLearner, problem: Problem, twin: na
 
 def fit_both(name: str, settings: Mapping[str, Any], problem: Problem) -> tuple[MistakeDrivenLearner, naive.Learner]:
     """Fit a learner and its naive twin."""
-    learner = LEARNERS[name](**settings).fit(problem.rows, problem.labels, n_categories=problem.n_categories)
+    own = {key: value for key, value in settings.items() if key in LEARNERS[name].__dataclass_fields__}
+    learner = LEARNERS[name](**own).fit(problem.rows, problem.labels, n_categories=problem.n_categories)
     twin = naive.Learner(name, learner.get_params())
     return learner, twin.fit(problem.documents, problem.labels, problem.n_features, problem.n_categories)

@@ -270,3 +270,11 @@ def test_progress_is_reported() -> None:
     steps: list[Step] = []
     audit(collection(60), progress=steps.append)
     assert {"compare", "validate 1/5", "judge 5/5"} <= {step.stage for step in steps}
+
+
+def test_documents_without_a_word_are_told_and_not_judged() -> None:
+    found = audit([Document("", ("x",))] * 6)
+    assert found.without_text == list(range(6))
+    assert not found.findings
+    assert not found.duplicates
+    assert "labels were not judged" in found.notes[0]

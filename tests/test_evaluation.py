@@ -456,3 +456,16 @@ def test_only_evaluations_of_the_same_documents_are_compared() -> None:
     other = Evaluation(*(getattr(worked(), name) for name in ("categories", "accepted", "scores", "accepted", "ids")))
     with pytest.raises(DataError, match="differ in the documents' categories"):
         compare(worked(), other)
+
+
+def test_an_evaluation_reads_what_a_prediction_reads() -> None:
+    """A dateline tells of a text, and is no part of it, for whoever reads it."""
+    corpus = made_up(80)
+    documents = [
+        Document(text, tuple(names), fields={"title": text[:20], "dateline": "oil oil oil", "body": text[20:]})
+        for text, names in zip(*corpus, strict=True)
+    ]
+    model = Categorizer().fit([d.content for d in documents], [d.categories for d in documents])
+    accepted = evaluate(model, documents).accepted
+    predicted = model.predict([d.content for d in documents])
+    assert [{model.categories[c] for c in np.flatnonzero(row)} for row in accepted] == [set(row) for row in predicted]

@@ -277,3 +277,10 @@ def test_a_key_that_stands_twice_is_always_seen(record: dict[str, Any], draw: ra
     members += ['"text":"oil"', '"text" : "oil"']
     draw.shuffle(members)
     assert refusal(("{" + ",".join(members) + "}").encode()) == "1: field 'text' stands twice (keep one)"
+
+
+def test_fields_that_only_later_records_have_are_read_too() -> None:
+    first, third = b'{"title": "Brief", "tag": "x"}', b'{"title": "U", "tag": "z"}'
+    lines = b"\n".join([first, b'{"title": "T", "body": "long text", "labels": ["y"]}', third])
+    assert [document.text for document in documents(lines)] == ["Brief", "T\nlong text", "U"]
+    assert [document.categories for document in documents(lines, labelled=True)] == [("x",), ("y",), ("z",)]

@@ -9,10 +9,11 @@ from problems import LEARNERS, as_rows, random_problem
 from test_learners import state
 from thresher import BalancedWinnow, PositiveWinnow
 from thresher.errors import NotFittedError
-from thresher.learners.parameters import PERCEPTRON_STEPS, SHARED, WINNOW_STEPS
+from thresher.learners.parameters import PERCEPTRON_STEPS, REGULARIZED_STEPS, SHARED, WINNOW_STEPS
 
 NAN, INF = float("nan"), float("inf")
 BAD: dict[str, list[Any]] = {
+    **{name: [0.0, -1.0, NAN, INF, "1", None, 1e7, True] for name in ("size", "rate", "cap", "positive_cap")},
     "theta": [0.0, -1.0, NAN, INF, 1e7, "1", None, True, np.ones(2), 1j],
     "alpha": [1.0, 0.5, NAN, INF, -2.0, "2", 1e7],
     "beta": [0.0, 1.0, 1.5, -0.5, NAN, None],
@@ -38,7 +39,7 @@ BAD: dict[str, list[Any]] = {
 def test_every_parameter_has_a_rule_and_bad_values() -> None:
     for learner in LEARNERS.values():
         assert set(learner().get_params()) == set(SHARED | learner.steps)
-    assert set(BAD) == set(SHARED | WINNOW_STEPS | PERCEPTRON_STEPS)
+    assert set(BAD) == set(SHARED | WINNOW_STEPS | PERCEPTRON_STEPS | REGULARIZED_STEPS)
 
 
 @pytest.mark.parametrize("name", LEARNERS)

@@ -365,3 +365,31 @@ def test_repeated_texts_are_counted_as_a_dict_would(rows: list[tuple[str, set[st
         first.setdefault(text, names)
     assert reading.repeated == len(rows) - len(first)
     assert reading.n_warnings == sum(names != first[text] for text, names in rows)
+
+
+def test_a_reading_is_refused_the_second_time() -> None:
+    reading = read_documents("sample:train")
+    assert len(list(reading)) == 400
+    with pytest.raises(DataError, match="sample:train: has been read already"):
+        list(reading)
+
+
+def test_sgml_is_latin_1_unless_another_encoding_is_named() -> None:
+    page = '<REUTERS NEWID="1"><TEXT><TITLE>Bär</TITLE></TEXT></REUTERS>'
+    for encoding, named in (("latin-1", None), ("utf-8", "utf-8"), ("cp1252", "cp1252")):
+        (found,) = read_documents(io.BytesIO(page.encode(encoding)), format="sgml", encoding=named)
+        assert found.text == "Bär"
+
+
+def test_a_topic_of_sgml_that_is_no_name_is_refused() -> None:
+    page = f'<REUTERS NEWID="1"><TOPICS><D>{"x" * 300}</D></TOPICS><TEXT><TITLE>T</TITLE></TEXT></REUTERS>'
+    with pytest.raises(DataError, match=r"<stream>:1: category 'xxx"):
+        list(read_documents(io.BytesIO(page.encode()), format="sgml"))
+
+
+def test_categories_without_their_document_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "1.txt").write_text("oil")
+    for name in ("1.key", "2.key"):
+        (tmp_path / name).write_text("crude\n")
+    with pytest.raises(DataError, match=r"2\.key: categories of a document that is not here"):
+        list(read_documents(tmp_path))

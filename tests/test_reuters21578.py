@@ -495,3 +495,10 @@ def test_pairs_that_cannot_be_drawn_are_refused(options: dict[str, object], mess
     wanted: dict[str, object] = {"n_train": 20, "n_test": 10, "n_categories": 2, **options}
     with pytest.raises(ParameterError, match=message):
         draw_pairs(made_up(40, 20), **wanted)  # type: ignore[arg-type]
+
+
+def test_a_zip_may_hold_the_files_themselves(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "reuters21578.zip", "w") as archive:
+        archive.writestr("some/folder/reut2-000.sgm", '<REUTERS NEWID="1"><TEXT></TEXT></REUTERS>')
+    with pytest.raises(DataError, match="all: 1, not 21,578"):
+        load(tmp_path / "reuters21578.zip")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
-    from thresher.learners import BalancedWinnow, Labels, Perceptron, PositiveWinnow, Rows
+    from thresher.learners import BalancedWinnow, Labels, Perceptron, PositiveWinnow, RegularizedWinnow, Rows
 
 __version__ = "0.1.0"
 
@@ -18,10 +18,20 @@ _HOMES = {
     "Labels": "thresher.learners",
     "Perceptron": "thresher.learners",
     "PositiveWinnow": "thresher.learners",
+    "RegularizedWinnow": "thresher.learners",
     "Rows": "thresher.learners",
 }
 
-__all__ = ["BalancedWinnow", "Categorizer", "Labels", "Perceptron", "PositiveWinnow", "Rows", "__version__"]
+__all__ = [
+    "BalancedWinnow",
+    "Categorizer",
+    "Labels",
+    "Perceptron",
+    "PositiveWinnow",
+    "RegularizedWinnow",
+    "Rows",
+    "__version__",
+]
 
 
 def __getattr__(name: str) -> object:

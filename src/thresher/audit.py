@@ -161,7 +161,7 @@ def audit(
     chosen = complete_settings(preset, {"max_passes": PASSES} | settings | {"folds": folds, "seed": seed})
     check_settings(chosen)
     named = _category_sets(training, held_out)
-    texts = [_content(document) for document in training + held_out]
+    texts = [document.content for document in training + held_out]
     links, empty = _compared(texts, chosen["n_threads"], progress)
     notes: list[str] = []
     judged = _judged(chosen, texts[: len(training)], named, notes, progress)
@@ -191,10 +191,6 @@ def _category_sets(training: list[Document], held_out: list[Document]) -> list[l
     return named
 
 
-def _content(document: Document) -> Text:
-    return document.fields or document.text
-
-
 # -- doubtful labels ---------------------------------------------------------------------------------------------------
 
 
@@ -218,7 +214,11 @@ def _finding(document: Document, suspect: Suspect) -> Finding:
 
 def _compared(texts: list[Text], n_threads: int | None, progress: Report | None) -> tuple[Links, NDArray[np.bool_]]:
     """Return which texts have nearly the same words and pairs of neighbouring words, and which have none."""
-    rows = TextFeatures(_COMPARED, 1, 2**31 - 1, n_threads).fit(texts)
+    try:
+        rows = TextFeatures(_COMPARED, 1, 2**31 - 1, n_threads).fit(texts)
+    except TextError:  # no text has a word
+        none = Links(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
+        return none, np.ones(len(texts), dtype=np.bool_)
     links = linked(rows)
     if progress is not None:
         progress(Step("compare", len(texts), len(texts)))

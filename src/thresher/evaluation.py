@@ -218,11 +218,10 @@ def _name(number: int, document: Document) -> str:
 
 def _content(document: Document) -> Text:
     """Return what a model reads of a document."""
-    content = document.fields or document.text
-    if not content and document.features:
+    if document.features is not None:
         place = document.place or document.id or "a document"
         raise DataError(f"{place}: a model of texts cannot score features (give documents with text)")
-    return content
+    return document.content
 
 
 def _truth(labels: list[list[str]], names: list[str]) -> Truth:

@@ -7,12 +7,13 @@ half of the distance by which the document's other side is contradicted (docs/au
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.decisions import Scores, Truth, calibrate, folds
+from thresher.decisions import Scores, Truth, calibrate, folds, tune_thresholds
 from thresher.errors import TextError
 from thresher.kernels.elementary import sigmoid
 from thresher.kernels.rows import Rows
@@ -84,8 +85,8 @@ def judge(
     _check_enough(len(present), settings["folds"])
     collection = _collection(settings, select_rows(rows, present), [named[i] for i in present], names)
     scores, doubts = _judgements(settings, collection, report)
-    probabilities = _probabilities(doubts, scores, collection.truth, settings["theta"])
-    suspects = _named(doubts, collection.truth, probabilities, names, features)
+    probabilities, disagrees = _probabilities(doubts, scores, collection.truth, settings["theta"])
+    suspects = compress(_named(doubts, collection.truth, probabilities, names, features), disagrees)
     return Judged(
         [suspect._replace(document=int(present[suspect.document])) for suspect in suspects],
         _break_evens(scores, collection.truth, names),
@@ -198,10 +199,17 @@ def _joined(doubts: list[Doubts]) -> Doubts:
     return Doubts(documents[order], categories[order], suspicion[order], [words[i] for i in order])
 
 
-def _probabilities(doubts: Doubts, scores: Scores, truth: Truth, theta: float) -> list[float]:
-    slopes = calibrate(scores, truth, np.full(truth.shape[1], theta))
-    margins = scores[doubts.documents, doubts.categories].astype(np.float64) - theta
-    return [float(chance) for chance in sigmoid(slopes[doubts.categories] * margins)]
+def _probabilities(doubts: Doubts, scores: Scores, truth: Truth, theta: float) -> tuple[list[float], list[bool]]:
+    """Return the probability of each doubtful category, and whether label and model still differ by it.
+
+    Scores of documents that were not learned lie lower than those of documents that were, so that the thresholds which
+    part them best, not theta, are where the probability is one half.
+    """
+    thresholds = tune_thresholds(scores, truth, "f1", theta)
+    slopes = calibrate(scores, truth, thresholds)
+    margins = scores[doubts.documents, doubts.categories] - thresholds[doubts.categories]
+    given = truth[doubts.documents, doubts.categories]
+    return sigmoid(slopes[doubts.categories] * margins).tolist(), ((margins > 0) != given).tolist()
 
 
 def _break_evens(scores: Scores, truth: Truth, names: list[str]) -> dict[str, float]:

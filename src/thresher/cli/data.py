@@ -98,7 +98,7 @@ def _show(shell: Shell, found: "Audit", most: int) -> None:
     without = f"{found.without_categories:,} documents without one"
     shell.say(f"{found.documents:,} documents, {found.categories:,} categories, {without}")
     shell.table(
-        f"{counts['findings']:,} labels that other documents speak against, the most suspicious first",
+        f"{counts['findings']:,} labels where a model of the other documents differs, the most suspicious first",
         ["document", "label", "", " probability", "words that say so"],
         [
             [

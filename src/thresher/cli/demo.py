@@ -40,10 +40,10 @@ def demo(
     force: ForceOption = False,
 ) -> None:
     """Show what Thresher does, from documents to a report, in half a minute."""
+    for name in ("news.thresher", "news.html", "desk.thresher", "desk.html"):
+        check_output(folder / name, force)
     corpus, train_part, test_part = _corpus(shell)
     model_path, report_path = folder / f"{corpus}.thresher", folder / f"{corpus}.html"
-    for path in (model_path, report_path):
-        check_output(path, force)
     training, test = _documents(train_part), _documents(test_part)
     shell.say(f"{len(training):,} documents to learn, {len(test):,} unseen ones", "bold")
     model = _trained(shell, training, model_path)
@@ -56,12 +56,17 @@ def demo(
 def _corpus(shell: Shell) -> tuple[str, str, str]:
     """Return a name and two parts: Reuters if it can be had, or else the project's own corpus."""
     from thresher.datasets.fetch import fetch
+    from thresher.datasets.reuters21578 import find
     from thresher.errors import ThresherError
 
+    if find() is None:
+        shell.remark("getting Reuters-21578, which takes up to half a minute ...")
     try:
         fetch("reuters21578")
-    except (ThresherError, OSError) as error:
-        shell.remark(f"Reuters-21578 cannot be had ({error}); the demo uses the project's own corpus instead")
+    except (ThresherError, OSError):
+        shell.remark(
+            "Reuters-21578 cannot be had (thresher fetch reuters21578 says why): here is the project's own corpus"
+        )
         return "desk", "sample:train", "sample:test"
     return "news", "reuters21578:modapte:train", "reuters21578:modapte:test"
 

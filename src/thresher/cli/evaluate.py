@@ -130,41 +130,41 @@ def compare(
     one, other = (evaluated(model, documents) for model in models)
     tests = compared(one, other)
     differing = _differences(one, other, documents)
-    figures = {name: _figure(one, other, name) for name in tests}
+    figures = {
+        "pooled_break_even": (one.pooled_break_even, other.pooled_break_even),
+        "micro_f1": (one.counts().micro().f1, other.counts().micro().f1),
+    }
+    found = {
+        "documents": len(documents),
+        "tests": {
+            name: {"first": figures[name][0], "second": figures[name][1], **test._asdict()}
+            for name, test in tests.items()
+        },
+        "documents_that_differ": len(differing),
+        "differences": differing[:most],
+    }
     if shell.json:
-        shell.emit(
-            {
-                "documents": len(documents),
-                "tests": {
-                    name: {"first": figures[name][0], "second": figures[name][1], **test._asdict()}
-                    for name, test in tests.items()
-                },
-                "documents_that_differ": len(differing),
-                "differences": differing[:most],
-            }
-        )
-        return
+        shell.emit(found)
+    else:
+        _show_comparison(shell, found, f"{first.name} and {second.name} on {data}")
+
+
+def _show_comparison(shell: Shell, found: dict[str, Any], title: str) -> None:
     rows = [
         [
-            name.replace("_", " "), per_cent(figures[name][0]), per_cent(figures[name][1]),
-            f"{100 * test.difference:+.1f}", f"{test.p_value:.4f}",
+            name.replace("_", " "), per_cent(test["first"]), per_cent(test["second"]),
+            f"{100 * test['difference']:+.1f}", f"{test['p_value']:.4f}",
         ]
-        for name, test in tests.items()
+        for name, test in found["tests"].items()
     ]  # fmt: skip
-    shell.table(f"{first.name} and {second.name} on {data}", ["", " first", " second", " difference", " p"], rows)
+    shell.table(title, ["", " first", " second", " difference", " p"], rows)
+    shell.say(f"They differ on {found['documents_that_differ']:,} of {found['documents']:,} documents", "bold")
     cells = [
         [row["id"], ", ".join(row["categories"]), ", ".join(row["first"]), ", ".join(row["second"])]
-        for row in differing[:most]
+        for row in found["differences"]
     ]
-    shell.table(
-        f"They differ on {len(differing):,} of {len(documents):,} documents", ["id", "true", "first", "second"], cells
-    )
-
-
-def _figure(one: "Evaluation", other: "Evaluation", name: str) -> tuple[float, float]:
-    if name == "micro_f1":
-        return one.counts().micro().f1, other.counts().micro().f1
-    return one.pooled_break_even, other.pooled_break_even
+    if cells:
+        shell.table("", ["id", "true", "first", "second"], cells)
 
 
 def _differences(one: "Evaluation", other: "Evaluation", documents: "list[Document]") -> list[dict[str, Any]]:

@@ -31,6 +31,8 @@ def explain(
 
     categorizer = Categorizer.load(model)
     for name, content in _texts(shell, read, given):
+        if name and not shell.json:
+            shell.say(f"\n{name}", "dim")
         plain = content if isinstance(content, str) else "\n".join(content.values())
         for chosen in [category] if category is not None else _chosen(categorizer, content):
             found = categorizer.explain(content, chosen)
@@ -86,10 +88,10 @@ def as_json(found: "Explanation") -> dict[str, object]:
 def show_explanation(shell: Shell, found: "Explanation", text: str, shown: int = _SHOWN) -> None:
     """Write a verdict, the text with its words marked, and the words with bars."""
     verdict = "yes" if found.accepted else "no"
-    shell.say(
-        f"{found.category}: {verdict}, score {found.score:.2f} (accepted above 1), probability {found.probability:.2f}",
-        "bold",
-    )
+    if not found.words:
+        shell.say("no word of this text is known to the model", "bold")
+        return
+    shell.say(f"{found.category}: {verdict}, score {found.score:.2f}, probability {found.probability:.2f}", "bold")
     marked = visible(text)
     for word in found.words[:shown]:
         for start, end in word.positions if word.contribution else ():

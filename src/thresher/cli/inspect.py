@@ -7,7 +7,7 @@ import typer
 
 from thresher.cli.failures import UsageError
 from thresher.cli.options import ForceOption, ModelArgument, Read, whole_number
-from thresher.cli.outputs import check_model_output
+from thresher.cli.outputs import check_model_output, size_of
 from thresher.cli.shell import Shell
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _category(model: "Categorizer", number: int, words: int) -> dict[str, Any]:
 
 
 def _show(shell: Shell, model: "Categorizer", found: dict[str, Any]) -> None:
-    size = f"{found['bytes'] / 1e6:.1f} MB"
+    size = size_of(found["bytes"])
     shell.say(f"{found['learner']}, preset {found['preset']}, digest {found['digest']}, {size}")
     shell.say(f"{found['categories']:,} categories, {found['features']:,} features, policy {found['policy']}")
     rows = [
@@ -121,17 +121,17 @@ def compress(
         raise UsageError("compressing drops weights for good (name another file with -o, or --force to replace MODEL)")
     if output is not None:
         check_model_output(output, force)
+    before, target = model.stat().st_size, output or model
     categorizer = Categorizer.load(model)
     cost = categorizer.compress(size)
-    digest = categorizer.save(output or model)
+    digest = categorizer.save(target)
+    now = target.stat().st_size
     if shell.json:
-        shell.emit(cost._asdict() | {"model": str(output or model), "digest": digest})
+        sizes = {"size_before": before, "size": now}
+        shell.emit(cost._asdict() | sizes | {"model": str(target), "digest": digest})
         return
-    agreement = (
-        "" if cost.agreement is None else f"; {100 * cost.agreement:.1f} % of the decisions on kept documents stay"
-    )
-    shell.say(f"{cost.size_before:,} bytes before, {cost.size:,} now{agreement}")
-    shell.say(
-        f"{cost.weights:,} of {cost.weights_before:,} weights, {cost.features:,} of {cost.features_before:,} features"
-    )
-    shell.say(f"Wrote {output or model} (digest {digest[:12]})")
+    stay = "" if cost.agreement is None else f"; {100 * cost.agreement:.1f} % of the decisions on kept documents stay"
+    shell.say(f"{before:,} bytes before, {now:,} now{stay}")
+    weights, features = f"{cost.weights:,} of {cost.weights_before:,}", f"{cost.features:,} of {cost.features_before:,}"
+    shell.say(f"{weights} weights, {features} features")
+    shell.say(f"Wrote {target} (digest {digest[:12]})")

@@ -1,7 +1,7 @@
 """`thresher learn`: corrections, taken up by a model file."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -32,51 +32,91 @@ def learn(
     if output is not None:
         check_model_output(output, force)
     categorizer = Categorizer.load(model)
-    before = categorizer.digest()
+    before, known = categorizer.digest(), len(categorizer.categories)
     reading = read(data, labelled=Path(data).is_dir())
-    documents = list(reading)
-    separator = read.options.get("separator") or "|"
-    mistakes = sum(_learned(categorizer, document, reading, separator) for document in documents)
+    corrections = [_correction(document, reading, read.options.get("separator") or "|") for document in reading]
+    right_before = sum(_learned(categorizer, correction) for correction in corrections)
     shell.remarks_on(reading)
     digest = categorizer.save(output or model)
     record = {
-        "documents": len(documents),
-        "mistakes": mistakes,
+        "documents": len(corrections),
+        "right_before": right_before,
+        "right_now": sum(correction.agrees(categorizer) for correction in corrections),
+        "new_categories": categorizer.categories[known:],
         "categories": len(categorizer.categories),
         "digest_before": before,
         "digest": digest,
         "model": str(output or model),
     }
+    _show(shell, record)
+
+
+def _show(shell: Shell, record: dict[str, Any]) -> None:
     if shell.json:
         shell.emit(record)
-    else:
-        shell.say(f"Learned {len(documents):,} corrections: {mistakes:,} wrong decisions mended")
-        shell.say(f"Wrote {output or model} (digest {before[:12]} before, {digest[:12]} now)")
+        return
+    decided = f"{record['right_before']:,} were decided so before, {record['right_now']:,} are now"
+    shell.say(f"Learned {record['documents']:,} corrections: {decided}")
+    if record["new_categories"]:
+        shell.say(f"New categories: {', '.join(record['new_categories'])}")
+    digests = f"digest {record['digest_before'][:12]} before, {record['digest'][:12]} now"
+    shell.say(f"Wrote {record['model']} ({digests})")
 
 
-def _learned(model: "Categorizer", document: "Document", reading: "Reading", separator: str) -> int:
-    """Teach one correction; returns how many categories had it wrong."""
+class Correction(NamedTuple):
+    """A document, and what is said of its categories: all of them, or which to accept and which to reject."""
+
+    document: "Document"
+    complete: bool
+    accept: list[str]
+    reject: list[str]
+
+    def agrees(self, model: "Categorizer") -> bool:
+        """Tell whether a model decides as the correction wants."""
+        if not model.categories:
+            return False
+        found = set(model.predict([self.document.content])[0])
+        return (
+            found == set(self.accept) if self.complete else found >= set(self.accept) and not found & set(self.reject)
+        )
+
+
+def _correction(document: "Document", reading: "Reading", separator: str) -> Correction:
     from thresher.errors import DataError, TextError
 
     check_is_text(document)
     columns = document.columns or {}
-    before = int(model.learner.online_mistakes_.sum()) if model.categories else 0
     try:
         if "accept" in columns or "reject" in columns:
             accept, reject = (_names(columns.get(name), name, separator) for name in ("accept", "reject"))
-            return len(model.learn(document.content, accept, reject).mistakes)
+            return Correction(document, False, accept, reject)
         _check_is_labelled(document, reading)
-        model.partial_fit([document.content], [document.categories])
     except TextError as error:
-        raise DataError(f"{document.place}: {str(error).removeprefix('text 0: ')}") from None
-    return int(model.learner.online_mistakes_.sum()) - before
+        raise DataError(f"{document.place}: {error}") from None
+    return Correction(document, True, list(document.categories), [])
+
+
+def _learned(model: "Categorizer", correction: Correction) -> bool:
+    """Teach one correction; returns whether the model decided so before."""
+    from thresher.errors import DataError, TextError
+
+    agreed, content = correction.agrees(model), correction.document.content
+    try:
+        if correction.complete:
+            model.partial_fit([content], [correction.accept])
+        else:
+            model.learn(content, correction.accept, correction.reject)
+    except TextError as error:
+        raise DataError(f"{correction.document.place}: {str(error).removeprefix('text 0: ')}") from None
+    return agreed
 
 
 def _names(cell: Any, column: str, separator: str) -> list[str]:
+    from thresher.datasets.records import split_cell
     from thresher.errors import TextError
 
     if isinstance(cell, str):
-        return cell.split(separator) if cell else []
+        return split_cell(cell, separator)
     if cell is not None and not isinstance(cell, list):
         raise TextError(f"{column!r} must be a name or a list of names, not {type(cell).__name__}")
     return cell or []

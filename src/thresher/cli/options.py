@@ -255,7 +255,14 @@ def _from_file(path: Path) -> dict[str, Any]:
     unknown = next((name for name in found if name not in SETTINGS and name not in SWITCHES), None)
     if unknown is not None:
         raise UsageError(f"{path}: {unknown!r} is no setting (allowed: {', '.join([*SETTINGS, *SWITCHES])})")
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+    return {name: _toml_value(value) for name, value in found.items()}
+
+
+def _toml_value(value: Any) -> Any:
+    """Return a value as settings take it: lists are pairs, and "none", which TOML has no word for, is None."""
+    if isinstance(value, list):
+        return tuple(value)
+    return _word(value) if isinstance(value, str) else value
 
 
 class _Group(NamedTuple):

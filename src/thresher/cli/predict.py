@@ -22,6 +22,8 @@ from thresher.cli.options import (
 from thresher.cli.outputs import check_output, output_file, output_format
 from thresher.cli.shell import Shell
 
+OURS = ("id", "categories", "scores", "probabilities", "empty")
+
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
     from thresher.datasets.document import Document
@@ -32,7 +34,7 @@ def predict(
     shell: Shell,
     read: Read,
     model: ModelArgument,
-    files: Annotated[list[str] | None, typer.Argument(metavar="[DATA]...", help=DATA_HELP, show_default=False)] = None,
+    files: Annotated[list[str] | None, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A .jsonl, .csv, .tsv or .parquet file.")
     ] = None,
@@ -56,7 +58,8 @@ def predict(
     most = len(categorizer.categories) if everything else count
     answers = predictions(shell, read, categorizer, files or ["-"], most)
     if output is not None:
-        _write(output, (_with_columns(document, found) for document, found in answers))
+        count = _write(output, answers)
+        shell.remark(f"wrote {count:,} documents to {output}")
     elif shell.json:
         for document, found in answers:
             shell.emit(_record(document, found))
@@ -91,33 +94,46 @@ def _record(document: "Document", found: "Prediction") -> dict[str, Any]:
     return {"id": document.id, "categories": categories} | ({"empty": True} if found.empty else {})
 
 
-def _with_columns(document: "Document", found: "Prediction") -> dict[str, Any]:
-    """Return the input's own columns with the prediction; a column of the same name is kept as given_NAME."""
-    answer = _record(document, found)
-    own = {
-        f"given_{name}" if name in answer and name != "id" else name: value
-        for name, value in (document.columns or {"text": document.text}).items()
-    }
-    return own | answer
-
-
-def _write(output: Path, records: Iterator[dict[str, Any]]) -> None:
+def _write(output: Path, answers: "Iterator[tuple[Document, Prediction]]") -> int:
     from thresher.datasets.writing import write_to
 
     format = output_format(output)
-    flat = records if format == "jsonl" else map(_flat, records)
+    answer = {"jsonl": _record, "parquet": _columns}.get(format, _cells)
     with output_file(output) as file:
-        write_to(file, flat, format)
+        return write_to(file, (_with_own(document, answer(document, found)) for document, found in answers), format)
 
 
-def _flat(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a record for a table: names, scores and probabilities in a column each."""
-    found = record["categories"]
-    return record | {
-        "categories": [one["category"] for one in found],
-        "scores": [f"{one['score']:.4f}" for one in found],
-        "probabilities": [f"{one['probability']:.4f}" for one in found],
+def _with_own(document: "Document", answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the input's own columns and the answer; a column of theirs with one of our names is kept as given_NAME."""
+    own = dict(document.columns or {"text": document.text})
+    if own.get("id") == answer["id"]:
+        del own["id"]
+    named: dict[str, Any] = {}
+    for name, value in own.items():
+        while name in OURS or name in named:
+            name = f"given_{name}"
+        named[name] = value
+    return {"id": answer["id"]} | named | answer
+
+
+def _columns(document: "Document", found: "Prediction") -> dict[str, Any]:
+    """Return the answer for a table: names, scores and probabilities in a column each."""
+    return {
+        "id": document.id,
+        "categories": [name for name, _, _ in found.categories],
+        "scores": [score for _, score, _ in found.categories],
+        "probabilities": [probability for _, _, probability in found.categories],
+        "empty": found.empty,
     }
+
+
+def _cells(document: "Document", found: "Prediction") -> dict[str, Any]:
+    """Return the answer for a table whose cells are texts."""
+    rounded = {
+        "scores": [f"{score:.4f}" for _, score, _ in found.categories],
+        "probabilities": [f"{probability:.4f}" for _, _, probability in found.categories],
+    }
+    return _columns(document, found) | rounded | {"empty": "true" if found.empty else ""}
 
 
 def _named(found: "Prediction") -> str:

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thresher.cli.failures import UsageError
 from thresher.cli.options import DataArgument, ForceOption, Read, Settings, ThreadsOption, text_documents, whole_number
-from thresher.cli.outputs import check_model_output
+from thresher.cli.outputs import check_model_output, size_of
 from thresher.cli.shell import Shell
+
+_FEW_FEATURES = 100
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
@@ -37,6 +40,8 @@ def train(
     n_folds = whole_number("--folds", folds, least=2)
     model = Categorizer(preset=settings.preset, n_threads=whole_number("--threads", threads), **settings.given)
     documents = labelled_documents(shell, read, data)
+    if n_folds is not None and n_folds > len(documents):
+        raise UsageError(f"--folds {n_folds} is out of range (allowed: up to the {len(documents)} documents)")
     held_out = labelled_documents(shell, read, valid) if valid is not None else None
     start = time.perf_counter()
     with shell.progress() as progress:
@@ -46,8 +51,6 @@ def train(
             progress=progress,
         )
     seconds = time.perf_counter() - start
-    digest = model.save(output)
-    shown = _summary(model, len(documents)) | {"seconds": round(seconds, 3), "model": str(output), "digest": digest}
     found = {}
     if held_out is not None:
         from thresher.evaluation import evaluate
@@ -55,6 +58,8 @@ def train(
         found["valid"] = evaluate(model, held_out)
     if n_folds is not None:
         found["cross_validation"] = _cross_validated(shell, documents, n_folds, settings)
+    digest = model.save(output)
+    shown = _summary(model, len(documents)) | {"seconds": round(seconds, 3), "model": str(output), "digest": digest}
     _show(shell, shown, found, output)
 
 
@@ -95,8 +100,10 @@ def _show(shell: Shell, shown: dict[str, Any], found: "dict[str, Evaluation]", o
         f"{shown['features']:,} features, {shown['passes']} passes in {shown['seconds']:.1f} s"
     )
     shell.say(f"Mistakes: {shown['first_mistakes']:,} in the first pass, {shown['last_mistakes']:,} in the last")
+    if shown["features"] < _FEW_FEATURES:
+        shell.remark("few features were seen often enough: --min-count 1 keeps them all")
     for name, evaluation in found.items():
         from thresher.cli.evaluate import show_summary
 
         show_summary(shell, evaluation, name.replace("_", " "))
-    shell.say(f"Wrote {output} ({output.stat().st_size / 1e6:.1f} MB, digest {shown['digest'][:12]})")
+    shell.say(f"Wrote {output} ({size_of(output.stat().st_size)}, digest {shown['digest'][:12]})")

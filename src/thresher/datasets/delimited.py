@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from thresher.datasets.document import Document
+from thresher.datasets.formulas import restored
 from thresher.datasets.lines import Lines
 from thresher.datasets.options import ReadOptions
 from thresher.datasets.records import Columns, document_of, guessed_columns
@@ -39,6 +40,7 @@ def _read(
         raise header
     if not header:
         return
+    header = [restored(name) for name in header]
     columns = _columns_of(header, delimiter, lines, line, options)
     on_columns(columns)
     for line, cells in records:
@@ -47,7 +49,7 @@ def _read(
         elif len(cells) != len(header):
             yield lines.at(line, f"{len(cells)} columns, where the header has {len(header)} (mend the line)")
         else:
-            record = dict(zip(header, cells, strict=True))
+            record = dict(zip(header, map(restored, cells), strict=True))
             try:
                 yield document_of(record, columns, options, f"{lines.name}:{line}", str(line))
             except DataError as error:

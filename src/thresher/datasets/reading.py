@@ -33,7 +33,7 @@ MOST_REMEMBERED = 200_000  # documents among which those that occur twice are fo
 
 
 def _read_sgml(lines: Lines, options: ReadOptions, seen: set[str] | None = None) -> Found:
-    encoding = "latin-1" if options.is_utf8 else "utf-8"  # what is not read as it is comes as UTF-8
+    encoding = "latin-1" if options.encoding is None else "utf-8"  # what is read in another one comes as UTF-8
     return iter(read_sgml(lines.pieces(), lines.name, seen=seen, encoding=encoding))
 
 
@@ -80,9 +80,13 @@ class Reading:
         self._seen: dict[int, tuple[tuple[str, ...], str]] = {}
         self._found: Found = iter(())
         self._close: Callable[[], None] = lambda: None
+        self._read = False
 
     def __iter__(self) -> Iterator[Document]:
-        """Yield the documents; a source without any is refused."""
+        """Yield the documents, once; a source without any is refused."""
+        if self._read:
+            raise DataError(f"{self.name}: has been read already (keep the documents in a list, or read it anew)")
+        self._read = True
         try:
             for found in self._found:
                 if isinstance(found, DataError):

@@ -65,10 +65,11 @@ def guessed_columns(names: Iterable[str], options: ReadOptions) -> Columns:
     return Columns(_fields(text), categories, options.id or _first(known, _IDS))
 
 
-def with_categories(columns: Columns, names: Iterable[str]) -> Columns:
-    """Return the columns, with those among these names that hold categories, where the records before had none."""
-    taken = set(columns.text.values())
-    return columns._replace(categories=_category_columns([name for name in names if name not in taken]))
+def guessed_anew(columns: Columns | None, names: Iterable[str], options: ReadOptions) -> Columns:
+    """Return which fields are what after a record has brought new ones; those that held categories still do."""
+    found = guessed_columns(names, options)
+    before = columns.categories if columns else ()
+    return found._replace(categories=tuple(dict.fromkeys((*before, *found.categories))))
 
 
 def _listed(names: list[str]) -> str:
@@ -145,9 +146,9 @@ def _id(given: Any, default: str) -> str:
 
 def _categories(record: Mapping[str, Any], columns: tuple[str, ...], options: ReadOptions) -> tuple[str, ...]:
     found: list[str] = []
+    if options.labelled and not any(column in record for column in columns):
+        raise DataError(f"field {columns[0]!r} is missing (there are: {_listed(list(record))})")
     for column in columns:
-        if options.labelled and column not in record:
-            raise DataError(f"field {column!r} is missing (there are: {_listed(list(record))})")
         cell = record.get(column)
         if type(cell) is str:
             found += split_cell(cell, options.separator) if options.separator else [cell]
@@ -157,7 +158,9 @@ def _categories(record: Mapping[str, Any], columns: tuple[str, ...], options: Re
 
 
 def _listed_names(cell: Any, column: str) -> list[str]:
+    """Return the names in a cell that is no text: a list of them, or of objects as predictions have."""
     cells = cell if isinstance(cell, list) else [cell]
+    cells = [one["category"] if isinstance(one, dict) and "category" in one else one for one in cells]
     for name in cells:
         if not isinstance(name, str | int) or isinstance(name, bool):
             raise DataError(f"field {column!r} must hold names of categories, not {_kind(name)}")
@@ -165,8 +168,10 @@ def _listed_names(cell: Any, column: str) -> list[str]:
 
 
 def split_cell(cell: str, separator: str) -> list[str]:
-    """Return the categories in one cell; an empty cell has none."""
-    return cell.split(separator) if cell else []
+    """Return the categories in one cell; blanks beside separators are none of theirs, and an empty cell has none."""
+    if separator in cell:
+        return [name.strip(" ") for name in cell.split(separator)]
+    return [cell] if cell else []
 
 
 def checked_categories(names: list[str]) -> tuple[str, ...]:

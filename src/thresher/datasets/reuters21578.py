@@ -228,8 +228,11 @@ def _members(stream: IO[bytes]) -> Iterator[tuple[str, bytes]]:
     stream.seek(0)
     if magic.startswith(b"PK"):
         with zipfile.ZipFile(stream) as archive:
-            for inner in (info for info in archive.infolist() if info.filename.endswith((".tar.gz", ".tgz"))):
-                yield from _members(archive.open(inner))
+            for inner in archive.infolist():
+                if inner.filename.endswith((".tar.gz", ".tgz")):
+                    yield from _members(archive.open(inner))
+                elif _wanted(PurePosixPath(inner.filename)):
+                    yield PurePosixPath(inner.filename).name, _limited(archive.open(inner))
         return
     opener = next((opener for start, opener in _COMPRESSIONS if magic.startswith(start)), None)
     unpacked = _limited(opener(stream) if opener else stream)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from thresher.datasets.document import Document
+from thresher.datasets.records import checked_categories
 from thresher.errors import DataError
 
 LISTS = ("topics", "places", "people", "orgs", "exchanges", "companies")
@@ -70,7 +71,11 @@ def document_of(
     fields = {part: plain for part in ("title", "dateline", "body") if (plain := _cleaned(texts.get(part, ""), part))}
     parts = [fields[part] for part in ("title", "body") if part in fields]
     text = "\n".join(parts) if parts else _cleaned(texts.get("text", ""), "body")
-    return Document(text, tuple(dict.fromkeys(categories)), columns["newid"], fields, None, columns, place)
+    try:
+        names = checked_categories(list(dict.fromkeys(categories)))
+    except DataError as error:
+        raise DataError(f"{place}: {error}") from None
+    return Document(text, names, columns["newid"], fields, None, columns, place)
 
 
 # -- the tags of a file ------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ apostrophe before it, unless it is a number.
 
 import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import chain, islice
 from os import PathLike
 from pathlib import Path
@@ -16,13 +16,13 @@ from typing import Any
 import orjson
 
 from thresher.datasets.document import Document
+from thresher.datasets.formulas import defused
 from thresher.datasets.parquet import pyarrow_parquet
 from thresher.datasets.records import Columns
 from thresher.errors import DataError, ParameterError
 from thresher.whole_file import whole_file
 
 Record = Mapping[str, Any]
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _HEAD = 1000  # records whose columns together make a table's
 _BATCH = 2048
 
@@ -34,18 +34,33 @@ def converted(document: Document, columns: Columns | None = None) -> dict[str, A
     {'id': '7', 'text': 'wheat rose', 'categories': ['grain'], 'labels': 'grain', 'price': 3}
     """
     record: dict[str, Any] = {"id": document.id}
-    fields = document.fields or {}
+    fields = dict(document.fields or {})
     if "title" in fields:
-        record["title"] = fields["title"]
-        record["text"] = fields.get("body", "")
-    elif document.features is None:
-        record["text"] = document.text
-    else:
+        record["title"] = fields.pop("title")
+    if document.features is not None:
         record["features"] = dict(document.features)
+    else:
+        record["text"] = _text_without_title(document, fields)
     record["categories"] = list(document.categories)
-    used = {*columns.text.values(), *columns.categories, columns.id} if columns else set()
-    others = {name: value for name, value in (document.columns or {}).items() if name not in used}
-    return record | {name: value for name, value in others.items() if name not in record}
+    own = dict(document.columns or {})
+    for name in _read_columns(columns):
+        own.pop(name, None)
+    others = {name: part for name, part in fields.items() if name not in ("body", "text") and name not in own} | own
+    return record | {f"given_{name}" if name in record else name: value for name, value in others.items()}
+
+
+def _text_without_title(document: Document, fields: Mapping[str, str]) -> str:
+    if not document.fields or "body" in fields:
+        return fields.get("body", document.text)
+    return "\n".join(part for name, part in fields.items() if name != "dateline")
+
+
+def _read_columns(columns: Columns | None) -> list[str]:
+    """Return the columns whose contents a converted record has under another name."""
+    if columns is None:
+        return []
+    parts = [column for field, column in columns.text.items() if field in ("title", "body", "text")]
+    return [*parts, *columns.categories, columns.id]
 
 
 def write_records(
@@ -193,24 +208,14 @@ def _cell(value: Any, separator: str) -> str:
         within = next((item for item in value if separator in item), None)
         if within is not None:
             raise DataError(f"{within!r} holds the separator {separator!r} (choose another with --separator)")
-        return _defused(separator.join(value))
+        return defused(separator.join(value))
     if isinstance(value, str):
-        return _defused(value)
+        return defused(value)
     if isinstance(value, bytes):
-        return _defused(value.decode("utf-8", "replace"))
+        return defused(value.decode("utf-8", "replace"))
     if isinstance(value, Mapping | list | tuple):
         return json_line({"": value})[4:-2].decode()
     return str(value)
-
-
-def _defused(cell: str) -> str:
-    """Keep a spreadsheet from taking a cell for a formula."""
-    if not cell.startswith(_FORMULA):
-        return cell
-    with suppress(ValueError):
-        float(cell)
-        return cell
-    return "'" + cell
 
 
 _WRITERS: dict[str, Callable[[Any, Iterable[Record], str], int]] = {

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thresher.kernels.compiler import kernel
 
-POSITIVE_WINNOW, PERCEPTRON, BALANCED_WINNOW = 0, 1, 2
+POSITIVE_WINNOW, PERCEPTRON, BALANCED_WINNOW, REGULARIZED_WINNOW = 0, 1, 2, 3
 PRESENT, DISCARDED, LATE = 0, 1, 2
 
 # Weights stay within 2**-60 .. 2**60 in size and strengths within 2**40, so that no sum of fewer than 2**27 products
@@ -38,7 +38,7 @@ class Weights(NamedTuple):
 class Rule(NamedTuple):
     """What a mistake is and what it does: the learner, the limits of the threshold range, the starting weights.
 
-    A positive errs at a score <= `high`, a negative at a score >= `low`.
+    A positive errs at a score <= `high`, a negative at a score >= `low`. `rate` is Regularized Winnow's.
     """
 
     learner: int
@@ -47,12 +47,14 @@ class Rule(NamedTuple):
     initial_positive: np.float32
     initial_negative: np.float32
     revive: bool
+    rate: np.float32
 
 
 class Steps(NamedTuple):
     """The promotion and the demotion of each row, or a single pair for all rows.
 
-    For the Winnows the factors alpha and beta; for the Perceptron the summands +alpha and -alpha.
+    For the Winnows the factors alpha and beta; for the Perceptron the summands +alpha and -alpha; for Regularized
+    Winnow the most that the row's dual weight may become, as a positive and as a negative example.
     """
 
     promotion: NDArray[np.float32]

@@ -288,7 +288,11 @@ class MistakeDrivenLearner(Settings):
             low, high = np.nextafter(theta, np.float32(np.inf)), theta
         else:
             low, high = np.float32(self.threshold_range[0]), np.float32(self.threshold_range[1])
-        return Rule(self.rule, low, high, start.positive, start.negative, revive)
+        return Rule(self.rule, low, high, start.positive, start.negative, revive, np.float32(self._rate()))
+
+    def _rate(self) -> float:
+        """Return how fast dual weights move; only Regularized Winnow has them."""
+        return 0.0
 
     def _schedule(self, average_active: float) -> Schedule:
         discarding = None
@@ -304,12 +308,17 @@ class MistakeDrivenLearner(Settings):
         """
         if not isinstance(self.discard_range, str):
             return np.float32(self.discard_range[0]), np.float32(self.discard_range[1])
-        rule, steps = self._rule(average_active, revive=False), self._steps(average_active, np.ones(1))
-        low, high = (np.float32(weight_after_one_step(rule, steps, promote)) for promote in (False, True))
+        low, high = self._after_one_step(average_active)
         if self.discard_range == "initial":
             return low, high
         half = (high - low) * np.float32(0.5)
         return -half, half
+
+    def _after_one_step(self, average_active: float) -> tuple[np.float32, np.float32]:
+        """Return what a starting weight becomes by one demotion, and by one promotion."""
+        rule, steps = self._rule(average_active, revive=False), self._steps(average_active, np.ones(1))
+        down, up = (np.float32(weight_after_one_step(rule, steps, promote)) for promote in (False, True))
+        return down, up
 
 
 def _count_categories(labels: Labels, n_categories: int | None, known: int) -> int:

@@ -53,6 +53,12 @@ WINNOW_STEPS = {
     "alpha": Range("above 1, up to 1e6", _between(1, LARGEST)),
     "beta": Range("above 1e-6, below 1", lambda value: _number(value) and SMALLEST < value < 1),
 }
+REGULARIZED_STEPS = {
+    "size": Range("above 1e-6, up to 1e6", _between(SMALLEST, LARGEST)),
+    "rate": Range("above 1e-6, up to 1e6", _between(SMALLEST, LARGEST)),
+    "cap": Range("above 1e-6, up to 1e6", _between(SMALLEST, LARGEST)),
+    "positive_cap": Range("above 1e-6, up to 1e6", _between(SMALLEST, LARGEST)),
+}
 PERCEPTRON_STEPS = {"alpha": Range("None or above 1e-6, up to 1e6", _none_or(_between(SMALLEST, LARGEST)))}
 SHARED = {
     "theta": Range("above 1e-6, up to 1e6", _between(SMALLEST, LARGEST)),

@@ -95,6 +95,30 @@ class WinnowSettings(Settings):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
+class RegularizedSettings(Settings):
+    """What Regularized Winnow is told: `Settings`, and how far a document may push.
+
+    Parameters
+    ----------
+    size : float
+        Where w+ and w- start, and with them every weight at 0.
+    rate : float
+        How far a document's dual weight moves for each unit that its score lies on the wrong side of the range.
+    cap, positive_cap : float
+        The most that the dual weight of a negative, and of a positive example, may become.
+    """
+
+    size: float = 0.5
+    rate: float = 0.3
+    cap: float = 1.0
+    positive_cap: float = 1.0
+    threshold_range: tuple[float, float] | None = (0.0, 2.0)
+    max_passes: int = 15
+    shuffle: bool = True
+    discard: bool = False
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class PerceptronSettings(Settings):
     """What the Perceptron is told: `Settings`, and the summand of its steps.
 

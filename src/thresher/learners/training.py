@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.passes import Examples, Lanes, learn_blocks, learn_rows, score_rows
+from thresher.kernels.regularized import learn_regularized_blocks, learn_regularized_rows
 from thresher.kernels.rows import Rows
 from thresher.kernels.shuffle import seeded_state, shuffle_rows
-from thresher.kernels.weights import Rule, Weights, drop_features
+from thresher.kernels.weights import REGULARIZED_WINNOW, Rule, Weights, drop_features
 from thresher.learners.blocks import Blocks
 
 # A slice of this many features times lanes takes a block a few milliseconds to score and, if every category erred on
@@ -102,11 +103,11 @@ class Training:
         passes = []
         order, generator = np.arange(self.n_rows), seeded_state(self.schedule.seed)
         learning, mistakes = self.lanes.learning[block], self.lanes.mistakes[block]
-        discarded = np.zeros_like(learning)
+        discarded, duals = np.zeros_like(learning), self._new_duals()
         for number in range(1, self.schedule.max_passes + 1):
             if self.schedule.shuffle:
                 shuffle_rows(order, generator)
-            self._learn(block, order)
+            self._learn(block, order, duals)
             passes.append(np.where(learning, mistakes, -1))
             due = self._due(number, mistakes) & learning & ~discarded
             if due.any():
@@ -118,13 +119,22 @@ class Training:
         self._done[block] = self.schedule.max_passes * self.n_rows
         return passes
 
-    def _learn(self, block: int, order: NDArray[np.int64]) -> None:
+    def _new_duals(self) -> NDArray[np.float32]:
+        """Return the dual weights of a block, which live as long as its training does."""
+        n_rows = self.n_rows if self.rule.learner == REGULARIZED_WINNOW else 0
+        return np.zeros((n_rows, self.blocks.width), dtype=np.float32)
+
+    def _learn(self, block: int, order: NDArray[np.int64], duals: NDArray[np.float32]) -> None:
         """Make one pass, slice by slice."""
+        weights = self.blocks.weights
         self.lanes.mistakes[block] = 0
         for part in slices(order, self.lengths, self.blocks.width):
             if self._stopped:
                 raise CancelledError
-            learn_rows(self.examples, part, self.rule, block, self.lanes, self.blocks.weights)
+            if len(duals):
+                learn_regularized_rows(self.examples, part, self.rule, block, self.lanes, weights, duals)
+            else:
+                learn_rows(self.examples, part, self.rule, block, self.lanes, weights)
             self._done[block] += len(part)
         self._mistakes[block] += self.lanes.mistakes[block].sum()
 
@@ -152,7 +162,8 @@ class Training:
 def learn_once(examples: Examples, rule: Rule, blocks: Blocks) -> NDArray[np.int64]:
     """Make one pass over a few rows at once, in the calling thread; changes `blocks`, returns mistakes by category."""
     lanes = Lanes(blocks.lanes, blocks.learning(), blocks.examples, np.zeros_like(blocks.examples))
-    learn_blocks(examples, np.arange(len(examples.rows.indptr) - 1), rule, lanes, blocks.weights)
+    learn = learn_regularized_blocks if rule.learner == REGULARIZED_WINNOW else learn_blocks
+    learn(examples, np.arange(len(examples.rows.indptr) - 1), rule, lanes, blocks.weights)
     blocks.changed()
     return blocks.count_by_category(lanes.mistakes)
 

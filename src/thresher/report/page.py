@@ -50,6 +50,7 @@ def make_report(
     >>> make_report(model, documents, evaluate(model, documents))[:15]
     '<!DOCTYPE html>'
     """
+    documents = list(documents)
     if len(documents) != len(evaluation.truth):
         found = f"{len(documents)} documents, and the evaluation is of {len(evaluation.truth)}"
         raise ParameterError(f"there are {found} (give the documents that were evaluated, in their order)")
@@ -58,7 +59,7 @@ def make_report(
     try:
         from thresher.report.sections import sections
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("matplotlib", "jinja2"):
+        if (error.name or "").partition(".")[0] not in ("matplotlib", "jinja2", "markupsafe"):
             raise
         raise MissingPackageError(f"a report needs {error.name} (pip install 'thresher[report]')") from error
     return _rendered({"title": title} | sections(model, documents, evaluation, prequential))

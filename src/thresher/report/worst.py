@@ -63,7 +63,7 @@ def _widest(wrong: NDArray[np.bool_], margins: NDArray[np.float64], most: int) -
 
 def _error(kind: str, model: Categorizer, document: Document, evaluation: "Evaluation", i: int, c: int) -> Error:
     category, score = evaluation.categories[c], float(evaluation.scores[i, c])
-    text = document.fields or document.text
+    text = document.content
     plain = "\n".join(text.values()) if isinstance(text, Mapping) else text
     explained = model.explain(text, category)
     return Error(

@@ -100,7 +100,9 @@ class TextFeatures:
         chosen = chosen[totals[chosen] >= self.min_count]
         if len(chosen) == 0:
             what = f"{seen.count} different features were seen, none of them {self.min_count} times or more"
-            raise TextError(f"no features are left: {what} (lower min_count, or give more text)")
+            raise TextError(
+                f"no features are left: {what} (lower min_count, --min-count on the command line, or give more text)"
+            )
         return chosen
 
     def rows(self, texts: Iterable[Text], grow: bool = False) -> Rows:

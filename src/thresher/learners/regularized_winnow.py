@@ -1,0 +1,67 @@
+"""Regularized Winnow: Balanced Winnow with a limit on how far one document may push."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.kernels.regularized import weight_after_one_push
+from thresher.kernels.weights import REGULARIZED_WINNOW, Steps
+from thresher.learners.blocks import Start
+from thresher.learners.learner import MistakeDrivenLearner
+from thresher.learners.parameters import REGULARIZED_STEPS, Range
+from thresher.learners.settings import RegularizedSettings
+
+
+@dataclass(kw_only=True, eq=False)
+class RegularizedWinnow(RegularizedSettings, MistakeDrivenLearner):
+    """Regularized Winnow (Zhang, 2000), which settles where no weights separate the documents.
+
+    Each feature has two weights as in Balanced Winnow, and a document is accepted where
+
+        sum of (w+ - w-) x strength > theta.
+
+    Each document has a dual weight a for each category, at first 0. When it is seen with a score s, a moves by
+    rate x (high - s) if it is a positive example and by rate x (s - low) if it is a negative one, and stays between 0
+    and the cap. Where that changes a by b, for its active features w+ <- w+ e^(b x strength) and
+    w- <- w- e^(-b x strength), or the other way round for a negative example. So a document can push the weights only
+    so far, and takes back what is no longer needed. In `partial_fit` every document starts with a dual weight of 0:
+    it takes one step, no longer than the cap. The dual weights live as long as `fit` does.
+
+    Unlike the paper's learners its steps depend on the strengths. They suit rows of the same length: tf-idf
+    strengths of unit length, which `Categorizer` has under strength="cosine".
+
+    Its parameters are those of `RegularizedSettings`.
+
+    Examples
+    --------
+    >>> from thresher import RegularizedWinnow, Rows
+    >>> rows = Rows(indptr=[0, 2, 4, 6], indices=[0, 1, 1, 3, 0, 2], data=[1, 1, 1, 2, 1, 1], n_features=4)
+    >>> learner = RegularizedWinnow().fit(rows, labels=[[0], [1], [0]])
+    >>> learner.score(rows) > learner.theta
+    array([[ True, False],
+           [False,  True],
+           [ True, False]])
+    """
+
+    steps: ClassVar[dict[str, Range]] = REGULARIZED_STEPS
+    rule: ClassVar[int] = REGULARIZED_WINNOW
+    balanced: ClassVar[bool] = True
+
+    def _steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
+        return Steps((self.positive_cap * times).astype(np.float32), (self.cap * times).astype(np.float32))
+
+    def _start(self, average_active: float) -> Start:
+        size = np.float32(self.size)
+        return Start(size, size, True, self.discard, self.average, self.late_start == "zero")
+
+    def _after_one_step(self, average_active: float) -> tuple[np.float32, np.float32]:
+        """Return what the longest steps of one document make of a weight, for a feature of strength 1."""
+        size = np.float32(self.size)
+        changes = (-np.float32(self.cap), np.float32(self.positive_cap))
+        down, up = (np.float32(weight_after_one_push(size, change)) for change in changes)
+        return down, up
+
+    def _rate(self) -> float:
+        return self.rate
