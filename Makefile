@@ -1,10 +1,10 @@
-# make demo, make test, make lint, make bench: each sets the environment up by itself.
+# make demo, make test, make lint, make bench, make tables: each sets the environment up by itself.
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench tables clean
 
 demo: $(VENV)/installed
 	@mkdir -p demo && $(BIN)/thresher demo --folder demo --force
@@ -26,6 +26,9 @@ bench: $(VENV)/installed
 	  $(BIN)/python -m pip install -q -c constraints.txt -e '.[bench]' > $(VENV)/bench.txt 2>&1 || { cat $(VENV)/bench.txt; exit 1; }; \
 	  $(BIN)/python benchmarks/text.py && $(BIN)/python benchmarks/reading.py && $(BIN)/python benchmarks/audit.py; \
 	else echo "set THRESHER_DATA to a folder with reuters21578.tar.xz for the benchmarks on text"; fi
+
+tables: $(VENV)/installed
+	@$(BIN)/thresher reproduce all --markdown docs/reproduction.md --report reproduction.html --force --no-json
 
 # A virtual environment of our own; where the venv module is missing, virtualenv, and where both are, a line that says what to do.
 $(VENV)/bin/python:

@@ -8,6 +8,15 @@ from importlib import metadata, resources
 from thresher import __version__
 from thresher.experiments.sections import Section
 
+_STYLE = """
+table { border-collapse: collapse; }
+th, td { padding: .3rem .8rem; text-align: left; vertical-align: top; }
+th { white-space: nowrap; }
+th.num, td.num { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+tbody tr { border-top: 1px solid color-mix(in srgb, currentColor 15%, transparent); }
+section p { margin: .4rem 0; }
+figure.plot { max-width: 38rem; }
+"""
 _PACKAGES = ("numpy", "numba", "scikit-learn", "scipy", "lemminflect", "textblob")
 
 
@@ -37,7 +46,7 @@ def _piped(cell: str) -> str:
 
 def html_of(title: str, lead: list[str], sections: list[Section]) -> str:
     """Return the sections as an HTML page that needs nothing but itself."""
-    style = resources.files("thresher.report").joinpath("report.css").read_text("utf-8")
+    style = resources.files("thresher.report").joinpath("report.css").read_text("utf-8") + _STYLE
     links = " ".join(f'<a href="#s{i}">{html.escape(section.title)}</a>' for i, section in enumerate(sections))
     body = "\n".join(_html_section(i, section) for i, section in enumerate(sections))
     return (
