@@ -308,8 +308,8 @@ def test_thresholds_are_finite_off_the_scores_and_free_of_the_order(
 ) -> None:
     scores, truth = problem
     order = data.draw(st.permutations(range(len(scores))))
-    found = tune_thresholds(scores, truth, goal, fallback=0.25, few=few)
-    assert found.tolist() == tune_thresholds(scores[order], truth[order], goal, fallback=0.25, few=few).tolist()
+    found = tune_thresholds(scores, truth, goal, fallback=np.pi, few=few)
+    assert found.tolist() == tune_thresholds(scores[order], truth[order], goal, fallback=np.pi, few=few).tolist()
     assert np.isfinite(found).all()
     assert not (scores == found).any()
     Decisions(found, np.ones(len(found)), "above")

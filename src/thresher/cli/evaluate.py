@@ -35,6 +35,9 @@ def evaluate(
     from thresher.evaluation import evaluate as evaluated
 
     if report is not None:
+        from thresher.report.page import check_packages
+
+        check_packages()
         check_output(report, force)
     categorizer = Categorizer.load(model, n_threads=whole_number("--threads", threads))
     documents = labelled_documents(shell, read, data)

@@ -2,7 +2,7 @@
 
 from base64 import b64encode
 from hashlib import sha256
-from importlib import resources
+from importlib import import_module, resources
 from os import PathLike
 from typing import Any
 
@@ -56,13 +56,19 @@ def make_report(
         raise ParameterError(f"there are {found} (give the documents that were evaluated, in their order)")
     if not documents:
         raise ParameterError("there are no documents to report on")
-    try:
-        from thresher.report.sections import sections
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("matplotlib", "jinja2", "markupsafe"):
-            raise
-        raise MissingPackageError(f"a report needs {error.name} (pip install 'thresher[report]')") from error
+    check_packages()
+    from thresher.report.sections import sections
+
     return _rendered({"title": title} | sections(model, documents, evaluation, prequential))
+
+
+def check_packages() -> None:
+    """Raise an error that says what to install, if a package is missing that a report needs."""
+    for name in ("matplotlib", "jinja2", "markupsafe"):
+        try:
+            import_module(name)
+        except ModuleNotFoundError as error:
+            raise MissingPackageError(f"a report needs {name} (pip install 'thresher[report]')") from error
 
 
 def write_report(
