@@ -21,7 +21,7 @@ from thresher.errors import ModelFileError
 from thresher.store import read_model, write_model
 
 TRAIN, TEST = made_up(120), made_up(60, seed=1)
-LEARNERS = ("balanced-winnow", "positive-winnow", "perceptron")
+LEARNERS = ("balanced-winnow", "regularized-winnow", "positive-winnow", "perceptron")
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -147,7 +147,7 @@ def test_digest_depends_on_settings_names_and_weights() -> None:
     renamed = Categorizer().fit(*TRAIN).rename_category("grain", "cereals").digest()
     corrected = Categorizer().fit(*TRAIN)
     corrected.learn("wheat", reject=["grain"])
-    digests = {digest(), digest(seed=1), digest(min_count=2), digest(policy="at-most-3"), renamed, corrected.digest()}
+    digests = {digest(), digest(seed=1), digest(min_count=3), digest(policy="at-most-3"), renamed, corrected.digest()}
     assert len(digests) == 6
 
 

@@ -206,8 +206,9 @@ def test_prequential_evaluation_adds_its_plots() -> None:
 
 def test_cross_validation_says_that_other_models_scored() -> None:
     corpus = made_up(120)
-    documents, model = as_documents(corpus), learned(corpus, policy="above")
-    text = Page(make_report(model, documents, cross_validate(documents, folds=3, min_count=1, policy="above"))).text
+    settings: dict[str, Any] = {"policy": "above", "learner": "perceptron"}
+    documents, model = as_documents(corpus), learned(corpus, **settings)
+    text = Page(make_report(model, documents, cross_validate(documents, folds=3, min_count=1, **settings))).text
     assert "Cross-validated" in text
     assert "The score is of another model" in text
 

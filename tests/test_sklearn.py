@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError, SkipTestWarning
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import normalize
 from sklearn.utils.estimator_checks import check_estimator
 
 from problems import random_problem
@@ -18,11 +19,17 @@ from thresher.sklearn import (
     BalancedWinnowClassifier,
     PerceptronClassifier,
     PositiveWinnowClassifier,
+    RegularizedWinnowClassifier,
     TextClassifier,
     TextVectorizer,
 )
 
-ESTIMATORS = [BalancedWinnowClassifier(), PositiveWinnowClassifier(), PerceptronClassifier()]
+ESTIMATORS = [
+    BalancedWinnowClassifier(),
+    PositiveWinnowClassifier(),
+    PerceptronClassifier(),
+    RegularizedWinnowClassifier(),
+]
 parametrized = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
 
 
@@ -45,6 +52,7 @@ def test_estimator_passes_every_check_of_scikit_learn(estimator: Any) -> None:
 @parametrized
 def test_multilabel_targets_give_an_indicator(estimator: Any) -> None:
     X, Y = sparse_problem()
+    X = normalize(X) if isinstance(estimator, RegularizedWinnowClassifier) else X  # it wants rows of one length
     model = clone(estimator).fit(X, Y)
     assert model.predict(X).shape == Y.shape
     assert (model.predict(X) == Y).mean() > 0.8
@@ -111,9 +119,10 @@ def test_partial_fit_refuses_classes_that_were_not_named() -> None:
         model.partial_fit(X, Y[:, 0], classes=[0, 1])
 
 
-@pytest.mark.parametrize("classifier", [BalancedWinnowClassifier, PerceptronClassifier])
+@pytest.mark.parametrize("classifier", [BalancedWinnowClassifier, PerceptronClassifier, RegularizedWinnowClassifier])
 def test_a_heavier_class_is_accepted_more_often(classifier: Any) -> None:
     X, Y = sparse_problem()
+    X = normalize(X) if classifier is RegularizedWinnowClassifier else X
     accepted = [
         classifier(class_weight={0: 1.0, 1: weight}, max_passes=1, discard=False).fit(X, Y[:, 0]).predict(X).sum()
         for weight in (0.2, 1.0, 5.0)

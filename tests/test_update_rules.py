@@ -3,13 +3,14 @@
 Powers of two throughout, so that every figure is exact.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 
 from problems import as_rows
-from thresher import BalancedWinnow, Perceptron, PositiveWinnow
+from thresher import BalancedWinnow, Perceptron, PositiveWinnow, RegularizedWinnow
 from thresher.learners.labels import judgements
 
 BASIC: dict[str, Any] = {
@@ -183,3 +184,51 @@ def test_a_correction_leaves_other_categories_alone() -> None:
     assert learner.weights_[0].tolist() == [0.5] * 4  # accepted already: 1.5 > theta
     assert learner.weights_[1].tolist() == [0.5] * 4  # in neither list
     assert learner.weights_[2].tolist() == [-0.5, -0.5, -0.5, 0.5]
+
+
+# Regularized Winnow (Zhang, 2000), worked out by hand: one feature of strength 1, size 1/2, rate 1/4, range 0 to 2.
+
+
+def regularized(**settings: Any) -> RegularizedWinnow:
+    return RegularizedWinnow(size=0.5, rate=0.25, shuffle=False, **settings)
+
+
+def test_a_push_is_the_rate_times_the_distance_from_the_range() -> None:
+    learner = regularized(max_passes=1).fit(as_rows([{0: 1.0}], 1), [[0]])
+    # Score 0, so the dual weight becomes 1/4 x 2 = 1/2 and w = (e^0.5 - e^-0.5) / 2.
+    assert learner.weights_[0, 0] == pytest.approx(math.sinh(0.5), rel=1e-6)
+
+
+def test_a_document_pushes_no_further_than_its_cap() -> None:
+    learner = regularized(max_passes=20, positive_cap=0.25).fit(as_rows([{0: 1.0}], 1), [[0]])
+    assert learner.weights_[0, 0] == pytest.approx(math.sinh(0.25), rel=1e-6)
+    assert learner.mistakes_[:, 0].tolist() == [1, 0]
+
+
+def test_a_negative_within_the_range_pushes_down_and_one_below_it_not_at_all() -> None:
+    rows = as_rows([{0: 1.0}, {0: 1.0}, {1: 1.0}], 2)
+    learner = regularized(max_passes=1).fit(rows, [[0], [], []])
+    # After the first push the second document scores sinh(0.5) above 0; the third scores 0, at the end of the range.
+    exponent = 0.5 - 0.25 * math.sinh(0.5)
+    assert learner.weights_[0, 0] == pytest.approx(math.sinh(exponent), rel=1e-6)
+    assert learner.weights_[0, 1] == 0.0
+
+
+def test_a_strong_feature_is_pushed_in_proportion() -> None:
+    learner = regularized(max_passes=1, strength="linear").fit(as_rows([{0: 1.0, 1: 3.0}], 2), [[0]])
+    assert learner.weights_[0].tolist() == pytest.approx([math.sinh(0.5), math.sinh(1.5)], rel=1e-6)
+
+
+def test_a_document_takes_back_what_is_no_longer_needed() -> None:
+    rows = as_rows([{0: 1.0}, {0: 2.0}], 1)
+    learner = regularized(max_passes=30, strength="linear", positive_cap=10.0).fit(rows, [[0], [0]])
+    # The stronger document reaches the range's end first; in the end the weaker one alone stands at it.
+    assert learner.score(rows)[0, 0] == pytest.approx(2.0, rel=1e-3)
+    assert learner.score(rows)[1, 0] == pytest.approx(4.0, rel=1e-3)
+
+
+def test_in_partial_fit_a_document_takes_one_step_each_time() -> None:
+    learner = regularized().partial_fit(as_rows([{0: 1.0}], 1), [[0]])
+    learner.partial_fit(as_rows([{0: 1.0}], 1), [[0]])
+    exponent = 0.5 + 0.25 * (2 - math.sinh(0.5))
+    assert learner.weights_[0, 0] == pytest.approx(math.sinh(exponent), rel=1e-6)

@@ -20,14 +20,13 @@ from thresher.kernels.elementary import sigmoid
 from thresher.kernels.rows import Labels, Rows
 from thresher.kernels.weights import LARGEST_WEIGHT
 from thresher.learners.labels import as_labels, judgements
-from thresher.learners.rows import strengths
 from thresher.newcomers import is_young, teach_young
 from thresher.prediction import Prediction, best, predictions
 from thresher.reservoir import Kept, Reservoir, as_rows, kept
 from thresher.settings import check_settings, complete_settings, new_learner
 from thresher.text.analysers import Text
 from thresher.text.features import TextFeatures, batches
-from thresher.text.strengths import inverse_frequencies, late_frequency, tfidf
+from thresher.text.strengths import WEIGHED, inverse_frequencies, late_frequency, weighed
 from thresher.threads import ahead
 from thresher.tuning import Step, favours_title, reporter, tuned_decisions, watched
 
@@ -42,14 +41,14 @@ class Categorizer:
     Parameters
     ----------
     preset : "paper" or "default"
-        "paper" is BalancedWinnow+ exactly as published (sections 3 and 4 of the paper), on words. "default" averages
-        the weights, widens the threshold range, and tunes a threshold for each category.
+        "paper" is BalancedWinnow+ exactly as published (sections 3 and 4 of the paper), on words. "default" is
+        Regularized Winnow on strengths of unit length, with a threshold tuned for each category.
     **settings
-        Any setting by name: `learner` ("balanced-winnow", "positive-winnow", "perceptron") and its parameters (see
-        `thresher.BalancedWinnow`; `strength` may also be "tfidf"); `analyser`, `min_count`, `max_features` (see
-        `thresher.text.features`); `policy` ("auto", "above", "at-least-one", "exactly-one", "at-most-K"); `thresholds`
-        ("fixed" at theta, or tuned by cross-validation on the training documents for "f1", "break-even",
-        "precision:P" or "recall:R"); `folds`.
+        Any setting by name: `learner` ("balanced-winnow", "regularized-winnow", "positive-winnow", "perceptron") and
+        its parameters (see `thresher.BalancedWinnow`; `strength` may also be "tfidf" or "cosine", see
+        `thresher.text.strengths`); `analyser`, `min_count`, `max_features` (see `thresher.text.features`);
+        `policy` ("auto", "above", "at-least-one", "exactly-one", "at-most-K"); `thresholds` ("fixed" at theta, or tuned
+        by cross-validation on the training documents for "f1", "break-even", "precision:P" or "recall:R"); `folds`.
 
     Notes
     -----
@@ -115,8 +114,9 @@ class Categorizer:
             raise TextError(f"there are {len(rows.indptr) - 1} texts and {len(named)} sets of categories")
         if not names:
             raise TextError("there are no categories: no text has one")
-        idf = inverse_frequencies(rows) if self.settings["strength"] == "tfidf" else self.idf[:0]
-        strong = tfidf(rows, idf) if len(idf) else rows
+        strength = self.settings["strength"]
+        idf = inverse_frequencies(rows) if strength in WEIGHED else self.idf[:0]
+        strong = weighed(rows, idf, strength) if len(idf) else rows
         learner = new_learner(self.settings)
         decisions = tuned_decisions(self.settings, strong, labels, len(names), progress)
         learner.fit(strong, labels, n_categories=len(names), progress=reporter("learn", progress))
@@ -224,12 +224,14 @@ class Categorizer:
     # -- looking -----------------------------------------------------------------------------------------------------
 
     def _strong(self, rows: Rows) -> Rows:
-        """Return rows of counts with tf-idf strengths, where the model was fitted with them."""
-        if self.settings["strength"] != "tfidf":
+        """Return rows of counts with strengths by frequency, where the model is to have them."""
+        strength = self.settings["strength"]
+        if strength not in WEIGHED:
             return rows
-        if len(self.idf) == 0:
-            return strengths(rows, "sqrt", normalize=False)
-        return tfidf(rows, self.idf)
+        # Before `fit` nothing is known of frequencies: all features count alike.
+        idf = self.idf if len(self.idf) else np.ones(rows.n_features, dtype=np.float32)
+        known = self.features.document_counts > 0 if len(self.idf) else None
+        return weighed(rows, idf, strength, known)
 
     def _scored(self, texts: Iterable[Text], use: Callable[[Scores, Empty], Result]) -> Iterator[Result]:
         """Yield what is made of the raw scores of batches of texts, and of which texts have no feature; on threads."""

@@ -20,6 +20,7 @@ from thresher.model_header import canonical_json
 from thresher.reservoir import Kept, Reservoir
 from thresher.settings import new_learner
 from thresher.text.analysers import Analyser
+from thresher.text.strengths import WEIGHED
 from thresher.text.tokens import names
 from thresher.text.vocabulary import Vocabulary
 
@@ -211,7 +212,7 @@ def _unpack_features(model: "Categorizer", packed: Mapping[str, Any], arrays: Ar
     counts = model.features.document_counts
     _require(counts.dtype == np.int64 and (counts >= 0).all(), "the documents of a feature are not a number")
     _require(len(model.features.document_counts) == len(stops), "features and their documents differ in number")
-    fitted = model.settings["strength"] == "tfidf" and packed["n_documents"] > 0
+    fitted = model.settings["strength"] in WEIGHED and packed["n_documents"] > 0
     _require(len(model.idf) == (len(stops) if fitted else 0), "features and their idf differ in number")
     usable = model.idf.dtype == np.float32 and np.isfinite(model.idf).all() and (model.idf > 0).all()
     _require(usable, "an idf is not a number above 0")

@@ -8,19 +8,21 @@ import numpy as np
 
 from thresher.decisions import check_policy, parse_goal
 from thresher.errors import ParameterError
-from thresher.learners import BalancedWinnow, Perceptron, PositiveWinnow
+from thresher.learners import BalancedWinnow, Perceptron, PositiveWinnow, RegularizedWinnow
 from thresher.learners.learner import MistakeDrivenLearner
 from thresher.text.features import MOST_FEATURES
+from thresher.text.strengths import WEIGHED
 
 LEARNERS: dict[str, type[MistakeDrivenLearner]] = {
     "balanced-winnow": BalancedWinnow,
+    "regularized-winnow": RegularizedWinnow,
     "positive-winnow": PositiveWinnow,
     "perceptron": Perceptron,
 }
-FRACTIONS = {"theta", "alpha", "beta", "average_active", "discard_below"}
-STRENGTHS = ("binary", "linear", "sqrt", "tfidf")
+FRACTIONS = {"theta", "alpha", "beta", "average_active", "discard_below", "size", "rate", "cap", "positive_cap"}
+STRENGTHS = ("binary", "linear", "sqrt", *WEIGHED)
 OWN = {
-    "learner": "balanced-winnow",
+    "learner": "regularized-winnow",
     "analyser": "words",
     "min_count": 3,
     "max_features": MOST_FEATURES,
@@ -30,21 +32,16 @@ OWN = {
 }
 # What a preset sets otherwise than the learner's own defaults and those above.
 PRESETS: dict[str, dict[str, Any]] = {
-    "paper": {"policy": "above", "thresholds": "fixed"},
-    "default": {
-        "average": True,
-        "shuffle": True,
-        "threshold_range": (0.0, 2.0),
-        "alpha": 1.1,
-        "beta": 0.9,
-        "discard": False,
-    },
+    "paper": {"learner": "balanced-winnow", "policy": "above", "thresholds": "fixed"},
+    "default": {"learner": "regularized-winnow", "strength": "cosine", "positive_cap": 2.0, "min_count": 2},
 }
-# What of that does not fit another learner: other steps; and a range down to 0, which positive weights never leave.
-UNFIT = {
-    "balanced-winnow": (),
-    "perceptron": ("alpha", "beta"),
-    "positive-winnow": ("alpha", "beta", "threshold_range"),
+# What the default preset sets for another learner than its own: averaged weights, and a range as wide as the learner
+# bears (positive weights never leave one that goes down to 0).
+_AVERAGED = {"average": True, "shuffle": True, "discard": False}
+OTHERWISE: dict[str, dict[str, Any]] = {
+    "balanced-winnow": _AVERAGED | {"threshold_range": (0.0, 2.0), "alpha": 1.1, "beta": 0.9},
+    "perceptron": _AVERAGED | {"threshold_range": (0.0, 2.0)},
+    "positive-winnow": _AVERAGED,
 }
 
 
@@ -54,12 +51,12 @@ def complete_settings(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
     >>> complete_settings("paper", {"min_count": 1})["threshold_range"]
     (0.9, 1.1)
     """
-    name = given.get("learner", OWN["learner"])
-    for setting, value, known in (("preset", preset, PRESETS), ("learner", name, LEARNERS)):
-        if not isinstance(value, str) or value not in known:
-            raise ParameterError(f"{setting}={value!r} is unknown (allowed: {', '.join(known)})")
+    if not isinstance(preset, str) or preset not in PRESETS:
+        raise ParameterError(f"preset={preset!r} is unknown (allowed: {', '.join(PRESETS)})")
+    name = given.get("learner", PRESETS[preset]["learner"])
+    if not isinstance(name, str) or name not in LEARNERS:
+        raise ParameterError(f"learner={name!r} is unknown (allowed: {', '.join(LEARNERS)})")
     defaults = {field.name: field.default for field in fields(LEARNERS[name])} | {"late_start": "zero"}
-    preset_settings = {key: value for key, value in PRESETS[preset].items() if key not in UNFIT[str(name)]}
     unknown = sorted(given.keys() - defaults.keys() - OWN.keys())
     if unknown:
         allowed = ", ".join(sorted(defaults.keys() | OWN.keys()))
@@ -70,7 +67,13 @@ def complete_settings(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
     for key in FRACTIONS & plain.keys():
         if isinstance(plain[key], int) and not isinstance(plain[key], bool):
             plain[key] = float(plain[key])
-    return OWN | defaults | preset_settings | plain
+    return OWN | defaults | _preset_settings(preset, name) | plain | {"learner": name}
+
+
+def _preset_settings(preset: str, learner: str) -> dict[str, Any]:
+    if preset == "default" and learner != PRESETS[preset]["learner"]:
+        return OTHERWISE[learner]
+    return {key: value for key, value in PRESETS[preset].items() if key != "learner"}
 
 
 def check_settings(settings: Mapping[str, Any]) -> None:
@@ -93,6 +96,6 @@ def new_learner(settings: Mapping[str, Any]) -> MistakeDrivenLearner:
     """Return the learner that the settings describe; tf-idf strengths are made before it sees them."""
     kind = LEARNERS[settings["learner"]]
     chosen = {field.name: settings[field.name] for field in fields(kind)}
-    if chosen["strength"] == "tfidf":
+    if chosen["strength"] in WEIGHED:
         chosen["strength"] = "linear"
     return kind(**chosen)

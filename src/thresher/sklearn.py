@@ -18,17 +18,18 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from thresher.errors import ParameterError
 from thresher.kernels.rows import Labels
-from thresher.learners import BalancedWinnow, Perceptron, PositiveWinnow
+from thresher.learners import BalancedWinnow, Perceptron, PositiveWinnow, RegularizedWinnow
 from thresher.learners.labels import as_labels
 from thresher.learners.learner import MistakeDrivenLearner
 from thresher.learners.rows import check_structure
-from thresher.learners.settings import PerceptronSettings, WinnowSettings
+from thresher.learners.settings import PerceptronSettings, RegularizedSettings, WinnowSettings
 from thresher.sklearn_text import TextClassifier, TextVectorizer
 
 __all__ = [
     "BalancedWinnowClassifier",
     "PerceptronClassifier",
     "PositiveWinnowClassifier",
+    "RegularizedWinnowClassifier",
     "TextClassifier",
     "TextVectorizer",
 ]
@@ -314,5 +315,27 @@ class PerceptronClassifier(MistakeDrivenClassifier, PerceptronSettings):
     """
 
     learner_class: ClassVar[type[MistakeDrivenLearner]] = Perceptron
+
+    class_weight: Any = None  # type: ignore[misc]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RegularizedWinnowClassifier(MistakeDrivenClassifier, RegularizedSettings):
+    """Regularized Winnow (Zhang, 2000) as a scikit-learn classifier; see `thresher.RegularizedWinnow`.
+
+    It suits rows of unit length, as scikit-learn's TfidfVectorizer makes them. Parameters and attributes are those of
+    `MistakeDrivenClassifier` and of `RegularizedSettings`.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import TfidfVectorizer
+    >>> from sklearn.pipeline import make_pipeline
+    >>> model = make_pipeline(TfidfVectorizer(), RegularizedWinnowClassifier())
+    >>> _ = model.fit(["wheat and corn", "corn crop", "oil prices", "crude oil"], ["grain", "grain", "crude", "crude"])
+    >>> model.predict(["corn and wheat crop", "oil"])
+    array(['grain', 'crude'], dtype='<U5')
+    """
+
+    learner_class: ClassVar[type[MistakeDrivenLearner]] = RegularizedWinnow
 
     class_weight: Any = None  # type: ignore[misc]

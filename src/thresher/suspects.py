@@ -23,7 +23,7 @@ from thresher.metrics import break_even
 from thresher.settings import new_learner
 from thresher.text.analysers import Text
 from thresher.text.features import TextFeatures
-from thresher.text.strengths import inverse_frequencies, tfidf
+from thresher.text.strengths import WEIGHED, inverse_frequencies, weighed
 from thresher.tuning import Report, held_out_scores, reporter
 
 Ints = NDArray[np.int64]
@@ -116,7 +116,8 @@ def _collection(settings: Mapping[str, Any], rows: Rows, named: list[list[str]],
     truth = np.zeros((len(labels), len(names)), dtype=np.bool_)
     for document, row in enumerate(labels):
         truth[document, row] = True
-    strong = tfidf(rows, inverse_frequencies(rows)) if settings["strength"] == "tfidf" else rows
+    strength = settings["strength"]
+    strong = weighed(rows, inverse_frequencies(rows), strength) if strength in WEIGHED else rows
     return Collection(strong, labels, truth)
 
 

@@ -12,6 +12,7 @@ from thresher.learners.rows import select_rows
 from thresher.settings import new_learner
 from thresher.text.analysers import Analyser, Text
 from thresher.text.features import TextFeatures
+from thresher.text.strengths import WEIGHED, inverse_frequencies, weighed
 
 MOST_TUNED = 10**8  # documents x categories that thresholds are tuned on
 
@@ -76,8 +77,9 @@ def favours_title(settings: Mapping[str, Any], texts: list[Text], labels: list[l
     truth = _truth(labels, n_categories)
     for parts in (analyser.without_title(), analyser.parts + analyser.functions):
         rows = TextFeatures(parts, settings["min_count"], settings["max_features"], settings["n_threads"]).fit(texts)
-        plain = {"folds": 3} | ({"strength": "sqrt"} if settings["strength"] == "tfidf" else {})
-        scores = held_out_scores(dict(settings) | plain, rows, labels, truth)
+        if settings["strength"] in WEIGHED:
+            rows = weighed(rows, inverse_frequencies(rows), settings["strength"])
+        scores = held_out_scores(dict(settings) | {"folds": 3}, rows, labels, truth)
         best = np.argsort(-scores, axis=None, kind="stable")[: np.count_nonzero(truth)]
         points.append(np.count_nonzero(truth.reshape(-1)[best]))
     return bool(points[1] > points[0])

@@ -92,14 +92,18 @@ REPEATABLE = ("text", "categories")
 _PRESETS = "paper or default"
 SETTINGS = {
     "preset": ("NAME", f"Where the settings start from: {_PRESETS}."),
-    "learner": ("NAME", "balanced-winnow, positive-winnow or perceptron."),
+    "learner": ("NAME", "balanced-winnow, regularized-winnow, positive-winnow or perceptron."),
     "analyser": ("SPEC", "Features, as words, words+ngrams:2+title or nouns-and-verbs."),
     "min_count": ("N", "Least occurrences of a feature."),
     "max_features": ("N", "Most features."),
-    "strength": ("NAME", "binary, linear, sqrt or tfidf."),
+    "strength": ("NAME", "binary, linear, sqrt, tfidf or cosine."),
     "theta": ("X", "The threshold."),
     "alpha": ("X", "The promotion."),
     "beta": ("X", "The demotion."),
+    "size": ("X", "Regularized Winnow: where w+ and w- start."),
+    "rate": ("X", "Regularized Winnow: how fast a document pushes."),
+    "cap": ("X", "Regularized Winnow: how far a negative document may push."),
+    "positive_cap": ("X", "Regularized Winnow: how far a positive document may push."),
     "threshold_range": ("LOW,HIGH", "Scores that are mistakes in training, or none."),
     "average_active": ("X", "The average number of active features, or none to measure it."),
     "max_passes": ("N", "Most passes."),
@@ -131,7 +135,9 @@ _WHOLE = {
     "max_bad",
     "longest",
 }
-_FRACTIONS = {"theta", "alpha", "beta", "average_active", "discard_below"}
+_FRACTIONS = {
+    "theta", "alpha", "beta", "average_active", "discard_below", "size", "rate", "cap", "positive_cap",
+}  # fmt: skip
 _PAIRS = {"threshold_range", "discard_range"}
 
 

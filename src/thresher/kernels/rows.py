@@ -77,6 +77,29 @@ def first_faulty_row(indptr: NDArray[np.int64], indices: NDArray[np.int32], n_fe
 
 
 @kernel
+def unit_rows(
+    indptr: NDArray[np.int64], strengths: NDArray[np.float32], counts: NDArray[np.bool_]
+) -> NDArray[np.float32]:
+    """Return the strengths divided by the length of their row: squares summed in order in float64, rounded once.
+
+    Only those entries make the length that count, unless none of a row does.
+    """
+    found = np.empty_like(strengths)
+    for i in range(len(indptr) - 1):
+        total, others = np.float64(0), np.float64(0)
+        for j in range(indptr[i], indptr[i + 1]):
+            square = np.float64(strengths[j]) * np.float64(strengths[j])
+            if counts[j]:
+                total += square
+            else:
+                others += square
+        length = np.sqrt(total if total > 0 else others)
+        for j in range(indptr[i], indptr[i + 1]):
+            found[j] = np.float32(np.float64(strengths[j]) / length)
+    return found
+
+
+@kernel
 def normalized_rows(indptr: NDArray[np.int64], strengths: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the strengths divided by their row's sum: summed in order and divided in float64, then rounded once."""
     normalized = np.empty_like(strengths)

@@ -1,10 +1,16 @@
-"""The tf-idf strength: counts made strong or weak by how few documents have the feature. `Categorizer` calls it."""
+"""Strengths by how few documents have a feature; `Categorizer` calls it.
+
+"tfidf" is the square root of the count x idf. "cosine" is (1 + ln count) x idf, divided by the length of the document's
+vector: documents of any length weigh the same.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.elementary import logarithm
-from thresher.kernels.rows import Rows
+from thresher.kernels.rows import Rows, unit_rows
+
+WEIGHED = ("tfidf", "cosine")
 
 
 def inverse_frequencies(rows: Rows) -> NDArray[np.float32]:
@@ -30,6 +36,22 @@ def late_frequency(idf: NDArray[np.float32], n_documents: int, document_counts: 
     return np.float32(float(idf[commonest]) * float(once) / float(usual))
 
 
-def tfidf(rows: Rows, idf: NDArray[np.float32]) -> Rows:
-    """Return the rows with the strength square root of count x idf."""
+def weighed(rows: Rows, idf: NDArray[np.float32], strength: str, known: NDArray[np.bool_] | None = None) -> Rows:
+    """Return rows of counts with a strength that knows how frequent features are, "tfidf" or "cosine".
+
+    The length of a document's vector is that of its `known` features, by default all: those that come later must not
+    change what a document scores for categories that have not met them.
+
+    >>> rows = Rows(np.array([0, 2]), np.array([0, 1]), np.array([1, 4], dtype=np.float32), 2)
+    >>> weighed(rows, np.array([1, 2], dtype=np.float32), "tfidf").data
+    array([1., 4.], dtype=float32)
+    >>> weighed(rows, np.array([1, 2], dtype=np.float32), "cosine").data.round(3)
+    array([0.205, 0.979], dtype=float32)
+    """
+    if strength == "cosine":
+        counts, places = np.unique(rows.data, return_inverse=True)
+        logarithms = (1 + logarithm(np.maximum(counts, 1))).astype(np.float32)
+        counted = np.ones(rows.n_features, dtype=np.bool_) if known is None else known
+        data = logarithms[places] * idf[rows.indices]
+        return rows._replace(data=unit_rows(rows.indptr, data, counted[rows.indices]))
     return rows._replace(data=np.sqrt(rows.data) * idf[rows.indices])
