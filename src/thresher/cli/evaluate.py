@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thresher.cli.models import loaded_model
 from thresher.cli.options import DataArgument, ForceOption, ModelArgument, Read, ThreadsOption, whole_number
 from thresher.cli.outputs import check_output, output_file
 from thresher.cli.shell import Shell
@@ -31,7 +32,6 @@ def evaluate(
 
     thresher evaluate desk.thresher sample:test --report desk.html
     """
-    from thresher.categorizer import Categorizer
     from thresher.evaluation import evaluate as evaluated
 
     if report is not None:
@@ -39,7 +39,7 @@ def evaluate(
 
         check_packages()
         check_output(report, force)
-    categorizer = Categorizer.load(model, n_threads=whole_number("--threads", threads))
+    categorizer = loaded_model(model, threads)
     documents = labelled_documents(shell, read, data)
     with shell.progress() as progress:
         evaluation = evaluated(categorizer, documents, progress=progress)
@@ -123,12 +123,11 @@ def compare(
 
     thresher compare desk.thresher paper.thresher sample:test
     """
-    from thresher.categorizer import Categorizer
     from thresher.evaluation import compare as compared
     from thresher.evaluation import evaluate as evaluated
 
     most = whole_number("--top", top) or 10
-    models = [Categorizer.load(path, n_threads=whole_number("--threads", threads)) for path in (first, second)]
+    models = [loaded_model(path, threads) for path in (first, second)]
     documents = labelled_documents(shell, read, data)
     one, other = (evaluated(model, documents) for model in models)
     tests = compared(one, other)

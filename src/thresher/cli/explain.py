@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from thresher.cli.models import loaded_model
 from thresher.cli.options import ModelArgument, Read, text_documents
 from thresher.cli.shell import Shell, visible
 
@@ -27,9 +28,8 @@ def explain(
 
     thresher explain desk.thresher "The lamp outside my house is dark again"
     """
-    from thresher.categorizer import Categorizer
 
-    categorizer = Categorizer.load(model)
+    categorizer = loaded_model(model)
     for name, content in _texts(shell, read, given):
         if name and not shell.json:
             shell.say(f"\n{name}", "dim")

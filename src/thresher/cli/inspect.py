@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thresher.cli.failures import UsageError
+from thresher.cli.models import loaded_model
 from thresher.cli.options import ForceOption, ModelArgument, Read, whole_number
 from thresher.cli.outputs import check_model_output, size_of
 from thresher.cli.shell import Shell
@@ -27,9 +28,8 @@ def inspect(
     if not path.endswith(".thresher") and not _is_model(path):
         _look(shell, read, path)
         return
-    from thresher.categorizer import Categorizer
 
-    model = Categorizer.load(path)
+    model = loaded_model(path)
     count = whole_number("--words", words, least=0)
     found = _described(model, Path(path), 5 if count is None else count)
     if shell.json:
@@ -115,14 +115,13 @@ def compress(
 
     thresher compress desk.thresher --size 500kB -o small.thresher
     """
-    from thresher.categorizer import Categorizer
 
     if output is None and not force:
         raise UsageError("compressing drops weights for good (name another file with -o, or --force to replace MODEL)")
     if output is not None:
         check_model_output(output, force)
     before, target = model.stat().st_size, output or model
-    categorizer = Categorizer.load(model)
+    categorizer = loaded_model(model)
     cost = categorizer.compress(size)
     digest = categorizer.save(target)
     now = target.stat().st_size

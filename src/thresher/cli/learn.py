@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from thresher.cli.models import loaded_model
 from thresher.cli.options import DataArgument, ForceOption, ModelArgument, Read, check_is_text
 from thresher.cli.outputs import check_model_output
 from thresher.cli.shell import Shell
@@ -27,11 +28,10 @@ def learn(
 
     thresher learn desk.thresher corrections.jsonl
     """
-    from thresher.categorizer import Categorizer
 
     if output is not None:
         check_model_output(output, force)
-    categorizer = Categorizer.load(model)
+    categorizer = loaded_model(model)
     before, known = categorizer.digest(), len(categorizer.categories)
     reading = read(data, labelled=Path(data).is_dir())
     corrections = [_correction(document, reading, read.options.get("separator") or "|") for document in reading]

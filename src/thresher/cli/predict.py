@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thresher.cli.failures import UsageError
+from thresher.cli.models import loaded_model
 from thresher.cli.options import (
     DATA_HELP,
     DataArgument,
@@ -47,14 +48,13 @@ def predict(
 
     thresher predict desk.thresher sample:test -o found.csv
     """
-    from thresher.categorizer import Categorizer
 
     count = whole_number("--top", top)
     if count is not None and everything:
         raise UsageError("--top and --all exclude each other")
     if output is not None:
         check_output(output, force)
-    categorizer = Categorizer.load(model, n_threads=whole_number("--threads", threads))
+    categorizer = loaded_model(model, threads)
     most = len(categorizer.categories) if everything else count
     answers = predictions(shell, read, categorizer, files or ["-"], most)
     if output is not None:
@@ -159,10 +159,9 @@ def rank(
 
     thresher rank desk.thresher noise sample:test --top 5
     """
-    from thresher.categorizer import Categorizer
 
     count = whole_number("--top", top)
-    categorizer = Categorizer.load(model, n_threads=whole_number("--threads", threads))
+    categorizer = loaded_model(model, threads)
     documents = text_documents(shell, read(data))
     ranked = categorizer.rank_documents(category, [document.content for document in documents])[:count]
     if shell.json:

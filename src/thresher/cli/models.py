@@ -1,0 +1,33 @@
+"""Models from files, for the verbs that look or learn: read with the least that the command line needs."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from thresher.cli.options import whole_number
+
+if TYPE_CHECKING:
+    from thresher.categorizer import Categorizer
+
+
+def loaded_model(path: Path | str, threads: str | None = None) -> "Categorizer":
+    """Return the model in a file; `threads` as the option gave them."""
+    count = whole_number("--threads", threads)
+    _import_numba()
+    from thresher.categorizer import Categorizer
+
+    return Categorizer.load(path, n_threads=count)
+
+
+def _import_numba() -> None:
+    """Import what kernels need of Numba without scipy, which it asks only for matrix products: a fifth of a second.
+
+    That is for this process alone: where the library is used, Numba stays as it is.
+    """
+    if "scipy.linalg" in sys.modules or "numba.np.arraymath" in sys.modules:
+        return
+    sys.modules["scipy.linalg"] = None  # type: ignore[assignment]
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        del sys.modules["scipy.linalg"]
