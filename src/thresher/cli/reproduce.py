@@ -36,10 +36,8 @@ def reproduce(
     for page in (report, markdown):
         if page is not None:
             check_output(page, force)
-    start = time.perf_counter()
-    results = [
-        _run(shell, part, quick, whole_number("--seed", seed, 0) or 0) for part in PARTS if what in (part, "all")
-    ]
+    first_seed, start = whole_number("--seed", seed, 0) or 0, time.perf_counter()
+    results = [_run(shell, part, quick, first_seed) for part in PARTS if what in (part, "all")]
     seconds = time.perf_counter() - start
     sections = [section for result in results for section in _sections(result)]
     if shell.json:
@@ -48,7 +46,8 @@ def reproduce(
     else:
         for section in sections:
             _show(shell, section)
-    command = " ".join(["thresher reproduce", what, *(["--quick"] if quick else [])])
+    chosen = [*(["--quick"] if quick else []), *([f"--seed {first_seed}"] if first_seed else [])]
+    command = " ".join(["thresher reproduce", what, *chosen])
     _write(report, markdown, sections, command, seconds)
 
 

@@ -15,7 +15,8 @@ _HEADINGS = {
 
 # Why a rival of ours may stand above BalancedWinnow+ where the published one did not.
 WHY = {
-    "neural network": "ours sees all words' tf-idf in 200 dimensions and is regularised, which that of 1995 was not",
+    "neural network": "ours has latent dimensions and each category's 20 best words; the former alone reach 83.6, and "
+    "73.2 on ModLewis (docs/rivals)",
     "Ripper": "ours votes with the rule sets of 13 loss ratios; single ones reach 81.6 on ModApte (docs/rivals)",
     "Experts with range and passes": "a variant of ours with the paper's own threshold range, on phrases",
     "Widrow-Hoff": "related work; on tf-idf of unit length, averaged",
@@ -23,6 +24,12 @@ WHY = {
     "LinearSVC": "of a later time",
     "SGD": "of a later time",
 }
+
+
+PAPER_RIVALS = (
+    "Experts, unigrams", "Experts, sparse trigrams", "neural network", "Rocchio", "Ripper", "decision trees", "Bayes",
+    "SWAP-1",
+)  # fmt: skip
 
 
 class Section(NamedTuple):
@@ -49,9 +56,9 @@ def _table1(result: dict[str, Any]) -> list[Section]:
     found = []
     for choice, said in (("largest", "the ten largest categories"), ("random", "ten categories drawn at random")):
         for measure in ("pooled", "macro"):
-            rows = [row for row in result["rows"] if row["split"] == choice]
+            rows = [row for row in result["rows"] if row["categories"] == choice]
             text = [
-                f"{measure.capitalize()} break-even, mean of {result['draws']} draws; the paper's figure in brackets."
+                f"{measure.capitalize()} break-even, mean of {result['draws']} draws ± 95 %; the paper's in brackets."
             ]
             if measure == "pooled" and choice == "largest":
                 text.append(
@@ -67,8 +74,14 @@ def _learner_cells(learner: str, rows: list[dict[str, Any]], measure: str) -> li
     cells = [learner]
     for version in VERSIONS:
         row = next((row for row in rows if row["system"] == learner and row["version"] == version), None)
-        cells.append(f"{per_cent(row[f'{measure}_break_even'])} ({per_cent(row['published'])})" if row else "")
+        cells.append(_with_error(row, measure) if row else "")
     return cells
+
+
+def _with_error(row: dict[str, Any], measure: str) -> str:
+    return (
+        f"{per_cent(row[f'{measure}_break_even'])} ± {per_cent(row[f'{measure}_error'])} ({per_cent(row['published'])})"
+    )
 
 
 def _effects(result: dict[str, Any]) -> Section:
@@ -79,7 +92,7 @@ def _effects(result: dict[str, Any]) -> Section:
     columns = ["effect", "categories", "measure", " paper", " here", " draws for", " against", " p", "verdict"]
     rows = [
         [
-            one["effect"], one["split"], one["measure"], f"{100 * one['published']:+.1f}",
+            one["effect"], one["categories"], one["measure"], f"{100 * one['published']:+.1f}",
             f"{100 * one['difference']:+.1f}", str(one["draws_for"]), str(one["draws_against"]),
             _p_value(one["p_value"]), one["verdict"],
         ]
@@ -97,45 +110,64 @@ def _table2(result: dict[str, Any]) -> list[Section]:
         "system", "features", " pooled", " micro", " macro", " paper", " later", " seconds", " size", " features kept",
     ]  # fmt: skip
     found = []
-    for split in dict.fromkeys(row["split"] for row in result["rows"]):
+    for split, documents in dict.fromkeys((row["split"], row["documents"]) for row in result["rows"]):
+        chosen = [row for row in result["rows"] if (row["split"], row["documents"]) == (split, documents)]
         rows = [
             [
                 row["system"], row["version"], per_cent(row["pooled_break_even"]), per_cent(row["micro_break_even"]),
                 per_cent(row["macro_break_even"]), per_cent(row["published"]), row["published_later"] or "–",
                 f"{row['seconds']:.1f}", f"{row['size']:,}", f"{row['features_kept']:,}",
             ]
-            for row in result["rows"]
-            if row["split"] == split
+            for row in chosen
         ]  # fmt: skip
-        text = ["Break-even points in per cent. " + _about(split), *_standing(result["rows"], split)]
-        found.append(Section(f"Table 2, {split}", text, columns, rows))
+        name = split if documents == "all" else f"{split}, labelled documents alone"
+        text = ["Break-even points in per cent. " + _about(split, documents), *_standing(chosen)]
+        found.append(Section(f"Table 2, {name}", text, columns, rows))
     return found
 
 
-def _about(split: str) -> str:
+def _about(split: str, documents: str) -> str:
+    if documents == "labelled":
+        return "Documents without a category are left out of training and test, as in the paper's Apte split."
     if split == "modapte":
-        return COMPARABLE + " Later figures are those for ModApte in Sebastiani's survey (2002)."
-    if split == "modlewis":
-        return "ModLewis has many documents that were never labelled, which count as negatives of everything."
-    return "Documents without a category are left out of training and test, as in the paper's Apte split."
+        return (
+            f"{COMPARABLE} Later figures are those for ModApte in Sebastiani's survey (2002). An early prototype of "
+            "BalancedWinnow+ had 84.9 here, with other tokens; ours falls short of that, and by how much the next "
+            "table shows the unlabelled documents to matter."
+        )
+    return (
+        "ModLewis has many documents that were never labelled, which count as negatives of everything. The paper has "
+        "sparse-trigram Experts ahead of BalancedWinnow+ here; as we understood them they fall behind."
+    )
 
 
-def _standing(rows: list[dict[str, Any]], split: str) -> list[str]:
-    """Say whether BalancedWinnow+ stands above the paper's rivals on a split, and which stand above it."""
-    ours = next((row for row in rows if row["split"] == split and row["system"] == "BalancedWinnow+"), None)
+def _standing(rows: list[dict[str, Any]]) -> list[str]:
+    """Say which systems stand above BalancedWinnow+, the paper's rivals first, by pooled and by macro break-even."""
+    ours = next((row for row in rows if row["system"] == "BalancedWinnow+"), None)
     if ours is None:
         return []
-    above = [
-        f"{row['system']} ({per_cent(row['pooled_break_even'])})"
-        for row in rows
-        if row["split"] == split and row["pooled_break_even"] > ours["pooled_break_even"]
-    ]
-    if not above:
-        return ["BalancedWinnow+ stands above every other system of the table."]
-    names = [row["system"] for row in rows if row["split"] == split and row["system"] in WHY]
-    reasons = [f"{name}: {WHY[name]}" for name in names if any(one.startswith(f"{name} (") for one in above)]
-    why = [f"Why: {'; '.join(reasons)}."] if reasons else []
-    return [f"Above BalancedWinnow+ ({per_cent(ours['pooled_break_even'])}) stand: {', '.join(above)}.", *why]
+    said = []
+    for measure in ("pooled", "macro"):
+        own = ours[f"{measure}_break_even"]
+        above = [row for row in rows if (row[f"{measure}_break_even"] or 0.0) > own and not _is_ours(row)]
+        rivals = [row for row in above if row["system"] in PAPER_RIVALS]
+        others = [row for row in above if row["system"] not in PAPER_RIVALS]
+        parts = [
+            f"{who}: {_named(found, measure)}"
+            for who, found in (("of the paper's rivals", rivals), ("of others", others))
+        ]
+        said.append(f"Above BalancedWinnow+ by {measure} break-even ({per_cent(own)}) stand, {'; '.join(parts)}.")
+    pooled = {row["system"] for row in rows if row["pooled_break_even"] > ours["pooled_break_even"]}
+    reasons = [f"{name}: {why}" for name, why in WHY.items() if name in pooled]
+    return [*said, *([f"Why: {'; '.join(reasons)}."] if reasons else [])]
+
+
+def _is_ours(row: dict[str, Any]) -> bool:
+    return str(row["system"]).startswith(("BalancedWinnow+", "PositiveWinnow+", "Perceptron+"))
+
+
+def _named(rows: list[dict[str, Any]], measure: str) -> str:
+    return ", ".join(f"{row['system']} {per_cent(row[f'{measure}_break_even'])}" for row in rows) or "none"
 
 
 def _claims(result: dict[str, Any]) -> list[Section]:
@@ -144,8 +176,9 @@ def _claims(result: dict[str, Any]) -> list[Section]:
         [
             "Each claim is judged by tests on the figures, stated with it: reproduced where all of them hold.",
             "The made-up problems were settled after trial runs, and in attribute efficiency, noise, tracking and "
-            "additive against multiplicative each learner has its best step on the very data reported. On Reuters, "
-            "settings were chosen on training documents; mistake driven was rewritten after looks at the test ones.",
+            "additive against multiplicative, and active only, each learner has its best step on the very data "
+            "reported. On Reuters, settings were chosen on training documents; mistake driven was rewritten after "
+            "looks at the test ones.",
         ],
         ["claim", "section", "verdict", "because"],
         [[one["claim"], one["section"], one["verdict"], one["because"]] for one in result["rows"]],

@@ -38,7 +38,8 @@ def run(documents: list[Document], *, quick: bool = False, progress: Progress | 
                 _tell(progress, f"table 2, {split}: {system.name}")
                 rows.append(_row(system, split, problem))
     order = {system.name: number for number, system in enumerate(SYSTEMS)}
-    rows.sort(key=lambda row: (SPLITS.index(row["split"]), order[row["system"]]))
+    splits = list(dict.fromkeys((row["split"], row["documents"]) for row in rows))
+    rows.sort(key=lambda row: (splits.index((row["split"], row["documents"])), order[row["system"]]))
     return {"table": "table2", "rows": rows}
 
 
@@ -65,7 +66,8 @@ def _row(system: System, split: str, problem: Problem) -> dict[str, Any]:
     published = system.published.get(split.partition(",")[0])
     return {
         "system": system.name,
-        "split": split,
+        "split": split.partition(",")[0],
+        "documents": "labelled" if "labelled" in split else "all",
         "version": system.analyser,
         "pooled_break_even": found.pooled,
         "micro_break_even": found.micro,

@@ -81,6 +81,9 @@ def _judged(rows: list[Row], overall: dict[str, float]) -> Claim:
         "unnormalised, wrong acceptances rise most from the shortest to the longest fifth": (
             rise[PLAIN] > max(rise[NORMALISED], rise[BALANCED])
         ),
+        "Balanced Winnow errs no more than twice as often on the longest fifth as on the middle one": (
+            wrong[BALANCED][-1] <= 2 * wrong[BALANCED][len(wrong[BALANCED]) // 2]
+        ),
         "normalisation raises Positive Winnow's break-even": overall[NORMALISED] > overall[PLAIN],
         "Balanced Winnow is better than unnormalised Positive Winnow": overall[BALANCED] > overall[PLAIN],
         "Balanced Winnow is better than normalised Positive Winnow": overall[BALANCED] > overall[NORMALISED],

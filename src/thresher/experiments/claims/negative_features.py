@@ -100,6 +100,7 @@ def _judged(rows: list[dict[str, Any]], signs: Signs, without: dict[str, tuple[f
     tests = {
         f"of all features, at most {RARE:.0%} are truly negative for a category": overall <= RARE,
         f"so also for the {LARGEST} largest categories": largest <= RARE,
+        "so also of those frequent enough to tell": told <= RARE,
         "without the truly negative weights F1 falls less than without the other negative ones": (
             loss["truly negative"] < loss["other negative"]
         ),
