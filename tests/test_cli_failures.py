@@ -181,9 +181,9 @@ def test_a_bad_file_of_settings_is_named(called: Run, tmp_path: Path, content: s
 
 def test_an_option_outdoes_the_file_and_is_blamed_for_it(called: Run, tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
-    path.write_text("alpha = 0.1\n")
+    path.write_text("learner = 'balanced-winnow'\nalpha = 0.1\n")
     ended = called("train", "sample:train", "-o", tmp_path / "new", "--settings", path, "--alpha", "0.2")
-    said(ended, 2, "thresher: --alpha 0.2")
+    said(ended, 2, "thresher: --alpha 0.2", "above 1")
 
 
 def test_settings_that_are_missing_are_no_input(called: Run, tmp_path: Path) -> None:

@@ -205,9 +205,9 @@ REFUSED: dict[str, tuple[bytes, str]] = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_bad_line_is_refused_with_its_number_and_the_reason(case: str) -> None:
     content, message = REFUSED[case]
-    start = time.perf_counter()
+    start = time.process_time()
     assert refusal(content + b"\n").startswith(f"1: {message}")
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize("case", [case for case in REFUSED if b"\n" not in REFUSED[case][0]])

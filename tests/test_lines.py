@@ -271,10 +271,10 @@ def test_a_line_of_100_mb_is_refused_with_its_number_and_without_being_held(end:
     pieces = [b"one" + end, *[block] * 100, end, b"two"]
     tracemalloc.start()
     try:
-        start = time.perf_counter()
+        start = time.process_time()
         reading = read_documents(Pieces(iter(pieces)), format="text", skip_bad=True)  # type: ignore[arg-type]
         assert [document.id for document in reading] == ["1", "3"]
-        assert time.perf_counter() - start < 5
+        assert time.process_time() - start < 5
         assert tracemalloc.get_traced_memory()[1] < 12 * MB
     finally:
         tracemalloc.stop()
@@ -365,10 +365,10 @@ def test_a_packed_file_with_a_changed_byte_is_refused(tmp_path: Path, kind: str)
 def test_a_bomb_is_refused_soon(kind: str) -> None:
     packed = lzma.compress(bytes(2**27), preset=0) if kind == "xz" else PACKERS[kind](bytes(2**27))
     assert len(packed) < MB
-    start = time.perf_counter()
+    start = time.process_time()
     message = refusal(io.BytesIO(packed * 8))
     assert message == "<stream>: unpacks to more than 200 times its size (unpack it yourself if that is right)"
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_an_xz_file_cannot_claim_gigabytes() -> None:
@@ -526,6 +526,6 @@ def test_any_bytes_in_any_encoding_give_documents_or_one_refusal(content: bytes,
 @pytest.mark.parametrize("format", ["jsonl", "csv", "tsv", "text", "fasttext", "libmultilabel", "svmlight"])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_megabyte_of_noise_is_dealt_with_soon(format: str, seed: int) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     outcome(io.BytesIO(random.Random(seed).randbytes(MB)), format=format)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

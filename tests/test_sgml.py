@@ -263,10 +263,10 @@ def test_pieces_of_any_size_give_the_same_documents(size: int, monkeypatch: pyte
     ids=lambda page: page[:120].replace("\n", " ")[-16:],
 )
 def test_hostile_files_are_refused_in_linear_time(page: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(DataError):
         read(page)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_a_document_of_absurd_size_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

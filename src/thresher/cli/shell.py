@@ -84,7 +84,7 @@ class Shell:
             self.remark(f"{reading.name}: {reading.repeated} documents have a text that stood before")
 
     @contextmanager
-    def progress(self) -> Iterator["Progress | None"]:
+    def progress(self) -> Iterator["BarProgress | LineProgress | None"]:
         """Show how far a long call is while the block runs; None where it is to be quiet."""
         if self.quiet:
             yield None
@@ -129,15 +129,7 @@ def _encodable(value: Any) -> Any:
     return [_encodable(one) for one in value] if isinstance(value, list) else value
 
 
-class Progress:
-    """Takes the steps of a long call."""
-
-    def __call__(self, step: "Step") -> None:
-        """Show a step."""
-        raise NotImplementedError
-
-
-class LineProgress(Progress):
+class LineProgress:
     """A line now and then."""
 
     def __init__(self, console: Console) -> None:
@@ -151,7 +143,7 @@ class LineProgress(Progress):
             self._console.print(f"{step.stage}: {step.done:,}{of}{_mistakes(step)}", markup=False)
 
 
-class BarProgress(Progress):
+class BarProgress:
     """A bar for each stage, with the speed, the time left and the mistakes so far."""
 
     def __init__(self, bar: Any) -> None:

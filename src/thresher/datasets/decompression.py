@@ -85,7 +85,7 @@ def looked_at(stream: io.BufferedReader, enough: Callable[[bytes], bool]) -> tup
     head = stream.read(len(head))
     while not enough(head) and len(head) < _HEAD and (more := stream.read1(_HEAD - len(head))):
         head += more
-    return head, io.BufferedReader(_PutBack(head, stream), BUFFER)
+    return head, io.BufferedReader(Pieces(stream, head), BUFFER)
 
 
 def _opened(source: Source) -> io.BufferedReader:
@@ -117,26 +117,32 @@ class _Named(io.FileIO):
             raise
 
 
-class _PutBack(io.RawIOBase):
-    """A stream with the bytes before it that have been read from it already."""
+class Pieces(io.RawIOBase):
+    """Bytes that are made of another stream, piece by piece; `piece` gives the next one, and nothing at the end."""
 
-    def __init__(self, head: bytes, stream: io.BufferedReader) -> None:
-        self._head, self._stream = memoryview(head), stream
+    def __init__(self, stream: io.BufferedReader, ready: bytes = b"") -> None:
+        self._stream, self._ready = stream, memoryview(ready)
 
     def readable(self) -> bool:
+        """Tell that it can be read."""
         return True
 
     def close(self) -> None:
+        """Close the other stream too."""
         self._stream.close()
         super().close()
 
     def readinto(self, buffer: Any) -> int:
-        if not self._head:
-            return self._stream.readinto1(buffer)
-        count = min(len(buffer), len(self._head))
-        buffer[:count] = self._head[:count]
-        self._head = self._head[count:]
+        """Fill a buffer, as far as the next piece goes."""
+        self._ready = self._ready or memoryview(self.piece())
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
         return count
+
+    def piece(self) -> bytes:
+        """Return the next bytes; here, those of the stream as they are."""
+        return self._stream.read1(BUFFER)
 
 
 class _Borrowed(io.RawIOBase):
@@ -154,36 +160,24 @@ class _Borrowed(io.RawIOBase):
         return len(found)
 
 
-class Unpacked(io.RawIOBase):
+class Unpacked(Pieces):
     """The bytes of a compressed stream, of all its members."""
 
     def __init__(self, stream: io.BufferedReader, name: str, new: Callable[[], Any]) -> None:
-        self._stream, self._name, self._new = stream, name, new
-        self._member, self._ready = new(), memoryview(b"")
+        super().__init__(stream)
+        self._name, self._new, self._member = name, new, new()
         self._packed = self._unpacked = 0
 
-    def readable(self) -> bool:
-        """Tell that it can be read."""
-        return True
-
-    def close(self) -> None:
-        """Close the packed stream too."""
-        self._stream.close()
-        super().close()
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer, as far as the next piece goes."""
-        while not self._ready:
-            piece = self._member.unused_data if self._member.eof else b""
-            if not piece and not (piece := self._stream.read(_PIECE)):
+    def piece(self) -> bytes:
+        """Return what the next bytes unpack to; some unpack to nothing yet."""
+        while True:
+            packed = self._member.unused_data if self._member.eof else b""
+            if not packed and not (packed := self._stream.read(_PIECE)):
                 if not self._member.eof:
                     raise DataError(f"{self._name}: the compressed file ends too early (copy it again)")
-                return 0
-            self._ready = memoryview(self._unpack(piece))
-        count = min(len(buffer), len(self._ready))
-        buffer[:count] = self._ready[:count]
-        self._ready = self._ready[count:]
-        return count
+                return b""
+            if found := self._unpack(packed):
+                return found
 
     def _unpack(self, piece: bytes) -> bytes:
         if self._member.eof:

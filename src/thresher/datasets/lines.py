@@ -8,9 +8,8 @@ import codecs
 import io
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
-from thresher.datasets.decompression import BUFFER, Source, looked_at, name_of, open_bytes
+from thresher.datasets.decompression import BUFFER, Pieces, Source, looked_at, name_of, open_bytes
 from thresher.datasets.document import Document
 from thresher.datasets.options import ReadOptions
 from thresher.errors import DataError
@@ -159,31 +158,24 @@ class Lines:
             yield None if overlong else held
 
 
-class _Recoded(io.RawIOBase):
+class _Recoded(Pieces):
     """The bytes of another encoding as UTF-8; a byte that is none becomes a lone surrogate, which is no text either."""
 
     def __init__(self, stream: io.BufferedReader, name: str, options: ReadOptions) -> None:
-        self._stream, self._name, self._encoding = stream, name, options.codec
+        super().__init__(stream)
+        self._name, self._encoding = name, options.codec
         kept = "surrogateescape" if options.decode_errors == "strict" else options.decode_errors
         self._decoder = codecs.getincrementaldecoder(options.codec)(kept)
-        self._ready, self._lines, self._ended = memoryview(b""), 1, False
+        self._lines, self._ended = 1, False
 
-    def readable(self) -> bool:
-        return True
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready and not self._ended:
+    def piece(self) -> bytes:
+        """Return the next characters; some bytes are not yet a whole one."""
+        while not self._ended:
             block = self._stream.read1(BUFFER)
             self._ended = not block
-            self._ready = memoryview(self._decoded(block).encode("utf-8", "surrogatepass"))
-        count = min(len(buffer), len(self._ready))
-        buffer[:count] = self._ready[:count]
-        self._ready = self._ready[count:]
-        return count
+            if found := self._decoded(block):
+                return found.encode("utf-8", "surrogatepass")
+        return b""
 
     def _decoded(self, block: bytes) -> str:
         try:

@@ -4,27 +4,23 @@ Cohen, "Fast effective rule induction" (ICML 1995); Cohen and Singer, "Context-s
 categorization" (SIGIR 1996) use it on text. docs/rivals/ripper.md says which choices are ours.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.bits import Bits, Tests, covered_by, grown_rule, prefix_counts, set_size
-from thresher.kernels.rows import Rows
-from thresher.learners.rows import as_rows
+from thresher.rivals.rule_learner import RuleLearner
 from thresher.rivals.rules import (
     Collection,
     Floats,
     Problem,
     RuleSet,
     Sweep,
-    all_tests,
     check_settings,
-    count_features,
     log2,
     pack,
-    score_sweeps,
     unpack,
 )
 
@@ -33,7 +29,7 @@ SPARE_BITS = 64.0  # Cohen's d: how much longer than the shortest a description 
 NO_TESTS = np.zeros(0, dtype=np.int32)
 
 
-class Ripper:
+class Ripper(RuleLearner):
     """Ripper with "word in document" and "word not in document" as tests, once for each loss ratio.
 
     Parameters
@@ -75,25 +71,6 @@ class Ripper:
         check_settings(loss_ratios, n_features=n_features, most_tests=most_tests, rounds=rounds + 1)
         self.loss_ratios, self.n_features, self.negated = tuple(loss_ratios), n_features, negated
         self.rounds, self.most_tests, self.prior, self.seed = rounds, most_tests, prior, seed
-        self.sweeps_: list[Sweep] | None = None
-
-    def fit(
-        self,
-        rows: Rows,
-        labels: Sequence[Sequence[int]],
-        *,
-        n_categories: int,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Self:
-        """Learn the rules of every category; `progress` hears how many categories are done, and of how many."""
-        collection = Collection(as_rows(rows), labels, n_categories)
-        sweeps = []
-        for category in range(n_categories):
-            sweeps.append(self._sweep(collection, category))
-            if progress is not None:
-                progress(category + 1, n_categories)
-        self.sweeps_ = sweeps
-        return self
 
     def _sweep(self, collection: Collection, category: int) -> Sweep:
         foregone = collection.foregone(category)
@@ -106,20 +83,6 @@ class Ripper:
 
     def _rule_set(self, problem: Problem, search: "Search") -> RuleSet:
         return tuple(problem.rule(found.tests, self.prior) for found in search.optimised(self.rounds))
-
-    def score(self, rows: Rows) -> NDArray[np.float32]:
-        """Return documents x categories: over the loss ratios, the mean precision of the surest rule that holds."""
-        return score_sweeps(self.sweeps_, as_rows(rows))
-
-    @property
-    def size(self) -> int:
-        """How many tests the rules have together."""
-        return sum(1 for _ in all_tests(self.sweeps_))
-
-    @property
-    def features_kept(self) -> int:
-        """How many words any rule asks for."""
-        return count_features(self.sweeps_)
 
 
 class Found(NamedTuple):

@@ -4,32 +4,28 @@ Apté, Damerau and Weiss, "Automated learning of decision rules for text categor
 Systems, 1994); the induction is that of Weiss and Indurkhya (1993). docs/rivals/swap1.md says which choices are ours.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.bits import Bits, Tests, covered_by, covered_without, set_size, swapped_rule
-from thresher.kernels.rows import Rows
-from thresher.learners.rows import as_rows
+from thresher.rivals.rule_learner import RuleLearner
 from thresher.rivals.rules import (
     Collection,
     Floats,
     Problem,
     Sweep,
-    all_tests,
     check_settings,
-    count_features,
     pack,
-    score_sweeps,
 )
 
 LOSS_RATIOS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 
 
-class Swap1:
+class Swap1(RuleLearner):
     """SWAP-1 on how often a document holds a word, with one pruned rule set for each loss ratio.
 
     Parameters
@@ -79,25 +75,6 @@ class Swap1:
         self.loss_ratios, self.n_features, self.levels = tuple(loss_ratios), n_features, levels
         self.negated, self.least, self.most_tests = negated, least, most_tests
         self.folds, self.prior, self.seed = folds, prior, seed
-        self.sweeps_: list[Sweep] | None = None
-
-    def fit(
-        self,
-        rows: Rows,
-        labels: Sequence[Sequence[int]],
-        *,
-        n_categories: int,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Self:
-        """Learn the rules of every category; `progress` hears how many categories are done, and of how many."""
-        collection = Collection(as_rows(rows), labels, n_categories)
-        sweeps = []
-        for category in range(n_categories):
-            sweeps.append(self._sweep(collection, category))
-            if progress is not None:
-                progress(category + 1, n_categories)
-        self.sweeps_ = sweeps
-        return self
 
     def _sweep(self, collection: Collection, category: int) -> Sweep:
         foregone = collection.foregone(category)
@@ -124,20 +101,6 @@ class Swap1:
             rules.append(tests)
             left &= ~covered
         return rules
-
-    def score(self, rows: Rows) -> NDArray[np.float32]:
-        """Return documents x categories: over the loss ratios, the mean precision of the surest rule that holds."""
-        return score_sweeps(self.sweeps_, as_rows(rows))
-
-    @property
-    def size(self) -> int:
-        """How many tests the rules have together."""
-        return sum(1 for _ in all_tests(self.sweeps_))
-
-    @property
-    def features_kept(self) -> int:
-        """How many words any rule asks for."""
-        return count_features(self.sweeps_)
 
 
 class Pruning(NamedTuple):
