@@ -51,6 +51,7 @@ class Ripper(RuleLearner):
 
     Examples
     --------
+    >>> from thresher import Rows
     >>> rows = Rows([0, 1, 3, 4, 5], [0, 0, 1, 1, 2], [1, 1, 1, 1, 1], n_features=3)
     >>> ripper = Ripper(loss_ratios=[1.0]).fit(rows, [[0], [0], [], []], n_categories=1)
     >>> ripper.sweeps_[0][0][0].tests

@@ -51,6 +51,7 @@ class Swap1(RuleLearner):
 
     Examples
     --------
+    >>> from thresher import Rows
     >>> rows = Rows([0, 1, 3, 4, 5], [0, 0, 1, 1, 2], [1, 1, 1, 1, 1], n_features=3)
     >>> swap = Swap1(loss_ratios=[1.0], folds=2).fit(rows, [[0], [0], [], []], n_categories=1)
     >>> swap.sweeps_[0][0][0].tests
