@@ -90,8 +90,8 @@ class WinnowSettings(Settings):
         The promotion, a factor above 1, and the demotion, a factor between 0 and 1.
     """
 
-    alpha: float = 1.2
-    beta: float = 0.8
+    alpha: float = 1.3
+    beta: float = 0.74
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
