@@ -3,9 +3,9 @@
     THRESHER_DATA=FOLDER .venv/bin/python benchmarks/defaults.py
 
 FOLDER holds reuters21578.tar.xz. Of the 9,603 training documents of ModApte, in time order, three stretches are scored
-by learners trained on all that came before: the future from the past, as with the test set. Each is trained in time order
-and in two shuffled orders, since one order alone moves the figure by half a point. Features are single words with at
-least 3 occurrences, all categories with a training document are learned, and the break-even point is pooled over all
+by learners trained on all that came before: the future from the past, as with the test set. Each is trained in time
+order and in two shuffled orders, since one order alone moves the figure by half a point. Features are single words with
+at least 3 occurrences, all categories with a training document are learned, and the break-even point is pooled over all
 pairs of document and category.
 """
 

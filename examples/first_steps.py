@@ -19,7 +19,7 @@ MESSAGES = [
     ("the swimming pool water is cold", []),
     ("bins overflow at the station since monday", []),
 ]
-NEW = ["another lamp is broken on the road to the station", "my car hit a pothole", "cold water in the library"]
+NEW = ["another lamp is broken on the road to the station", "a hole damaged my bicycle", "cold water in the library"]
 
 
 def main() -> None:

@@ -205,7 +205,8 @@ def test_progress_reports_every_stage() -> None:
     steps: list[Any] = []
     Categorizer().fit(*TRAIN, progress=steps.append)
     stages = list(dict.fromkeys(step.stage for step in steps))
-    assert stages[0] == "read"
+    assert stages[0].startswith("choose: words")
+    assert "read" in stages
     assert stages[-1] == "learn"
     assert all(0 <= step.done <= step.total for step in steps)
 
@@ -397,7 +398,7 @@ def test_thresholds_follow_the_wish() -> None:
     def thresholds(goal: str) -> NDArray[np.float64]:
         return Categorizer(thresholds=goal).fit(*noisy).decisions.thresholds
 
-    assert thresholds("fixed").tolist() == [1.0] * 6
+    assert thresholds("fixed").tolist() == [0.7] * 6
     assert (thresholds("precision:0.95") > thresholds("recall:0.95")).all()
 
 
@@ -695,20 +696,3 @@ def test_looking_before_learning_is_refused() -> None:
             look(["wheat"])
     with pytest.raises(NotFittedError, match="learned nothing yet"):
         model.explain("wheat")
-
-
-def test_the_title_is_used_where_validation_favours_it() -> None:
-    words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]
-    rng = np.random.default_rng(0)
-    telling, idle = [], []
-    labels = [["first"] if i % 2 else ["second"] for i in range(120)]
-    for i in range(120):
-        title, other = ("yes", "no") if i % 2 else ("no", "yes")
-        body = " ".join(rng.permutation([*words, other]))  # title and body together have the same words in all texts
-        telling.append(title + "\n" + body)
-        idle.append("story\n" + body + (" up" if i % 2 else " down"))
-    settings: dict[str, Any] = {"analyser": "words+title?", "thresholds": "fixed", "min_count": 1}
-    assert Categorizer(**settings).fit(telling, labels).features.analyser.name == "words+title"
-    model = Categorizer(**settings).fit(iter(idle), iter(labels))
-    assert model.features.analyser.name == "words"
-    assert model.predict(["x\nalpha up", "x\nalpha down"]) == [["first"], ["second"]]

@@ -62,7 +62,7 @@ def test_demo_ends_with_the_correction_learned() -> None:
     script = ROOT / "examples" / "first_steps.py"
     run = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     before, after = run.stdout.split("After that one correction")
-    assert re.search(r"my car hit a pothole\n.*\n +no +roads", before)
+    assert re.search(r"a hole damaged my bicycle\n.*\n +no +roads", before)
     assert re.search(r"yes roads", after)
 
 

@@ -155,7 +155,7 @@ def audit(
     >>> wheat = [Document(f"the wheat harvest of farm {i}", ("grain",)) for i in range(10)]
     >>> found = audit([*oil, *wheat, Document("the wheat harvest was poor", ("energy",), "odd")])
     >>> [(finding.id, finding.kind, finding.category) for finding in found.findings]
-    [('odd', 'wrong', 'energy'), ('odd', 'missing', 'grain')]
+    [('odd', 'missing', 'grain'), ('odd', 'wrong', 'energy')]
     """
     training, held_out = list(documents), list(test or ())
     chosen = complete_settings(preset, {"max_passes": PASSES} | settings | {"folds": folds, "seed": seed})

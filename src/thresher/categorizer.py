@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from thresher import __version__, category_changes, contents, store
 from thresher.category_names import category_set, category_sets, new_names, some
+from thresher.choices import Trial, choose_settings
 from thresher.compression import Compression, compress
 from thresher.decisions import Decisions
 from thresher.errors import NotFittedError, ParameterError, TextError
@@ -23,12 +24,12 @@ from thresher.learners.labels import as_labels, judgements
 from thresher.newcomers import is_young, teach_young
 from thresher.prediction import Prediction, best, predictions
 from thresher.reservoir import Kept, Reservoir, as_rows, kept
-from thresher.settings import check_settings, complete_settings, new_learner
+from thresher.settings import CHOOSABLE, check_settings, complete_settings, new_features, new_learner
 from thresher.text.analysers import Text
-from thresher.text.features import TextFeatures, batches
+from thresher.text.features import batches
 from thresher.text.strengths import WEIGHED, inverse_frequencies, late_frequency, weighed
 from thresher.threads import ahead
-from thresher.tuning import Step, favours_title, reporter, tuned_decisions, watched
+from thresher.tuning import Step, reporter, tuned_decisions, watched
 
 Scores = NDArray[np.float32]
 Empty = NDArray[np.bool_]
@@ -67,19 +68,18 @@ class Categorizer:
 
     def __init__(self, *, preset: str = "default", **settings: Any) -> None:
         self.preset = preset
+        self.given = frozenset(settings) & CHOOSABLE
         self.settings = complete_settings(preset, settings)
         check_settings(self.settings)
-        self.features = self._new_features()
+        self.chosen: dict[str, Any] = {}
+        self.trials: list[Trial] = []
+        self.features = new_features(self.settings)
         self.learner = new_learner(self.settings)
         self.categories: list[str] = []
         policy = "above" if self.settings["policy"] == "auto" else self.settings["policy"]
         self.decisions = Decisions(np.zeros(0), np.zeros(0), policy)
         self.idf: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
         self.reservoir = Reservoir()
-
-    def _new_features(self, analyser: Any = None) -> TextFeatures:
-        others = (self.settings[name] for name in ("min_count", "max_features", "n_threads"))
-        return TextFeatures(analyser or self.settings["analyser"], *others)
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
@@ -104,23 +104,26 @@ class Categorizer:
         names = sorted({name for row in named for name in row})
         numbers = {name: number for number, name in enumerate(names)}
         labels = [[numbers[name] for name in row] for row in named]
-        features = self._new_features()
-        if features.analyser.asks_for_title:
+        chosen, trials = dict[str, Any](), list[Trial]()
+        if self.settings["choose"] != "nothing" and names:
             texts = [text for batch in batches(texts) for text in batch]
-            if len(texts) == len(labels) and names and not favours_title(self.settings, texts, labels, len(names)):
-                features = self._new_features(features.analyser.without_title())
+            if len(texts) == len(labels):
+                chosen, trials = choose_settings(self.settings, self.given, texts, labels, len(names), progress)
+        settings = self.settings | chosen
+        features = new_features(settings)
         rows = features.fit(watched(texts, progress))
         if len(named) != len(rows.indptr) - 1:
             raise TextError(f"there are {len(rows.indptr) - 1} texts and {len(named)} sets of categories")
         if not names:
             raise TextError("there are no categories: no text has one")
-        strength = self.settings["strength"]
+        strength = settings["strength"]
         idf = inverse_frequencies(rows) if strength in WEIGHED else self.idf[:0]
         strong = weighed(rows, idf, strength) if len(idf) else rows
-        learner = new_learner(self.settings)
-        decisions = tuned_decisions(self.settings, strong, labels, len(names), progress)
+        learner = new_learner(settings)
+        decisions = tuned_decisions(settings, strong, labels, len(names), progress)
         learner.fit(strong, labels, n_categories=len(names), progress=reporter("learn", progress))
         self.features, self.learner, self.categories = features, learner, names
+        self.chosen, self.trials = chosen, trials
         self.decisions, self.idf, self.reservoir = decisions, idf, Reservoir.of(rows, labels)
         return self
 

@@ -122,7 +122,7 @@ def _trimmed(model: "Categorizer", importance: NDArray[np.float64], count: int, 
 def _with(model: "Categorizer", matrices: Matrices, features: NDArray[np.int64], limit: int) -> "Categorizer":
     """Return a copy of the model with other weights and only some features."""
     smaller = copy(model)
-    smaller.features = model._new_features(model.features.analyser.parts + model.features.analyser.functions)
+    smaller.features = copy(model.features)
     smaller.features.vocabulary = model.features.vocabulary.selected(features)
     smaller.features.n_documents = model.features.n_documents
     smaller.features.document_counts = model.features.document_counts[features]

@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.category_names import check_name
+from thresher.choices import Trial
 from thresher.decisions import Decisions
 from thresher.errors import ModelFileError, ThresherError
 from thresher.kernels.weights import DISCARDED, LARGEST_WEIGHT, LATE, Weights
 from thresher.learners.blocks import Blocks, Matrices
 from thresher.model_header import canonical_json
 from thresher.reservoir import Kept, Reservoir
-from thresher.settings import new_learner
+from thresher.settings import check_settings, new_features, new_learner
 from thresher.text.analysers import Analyser
 from thresher.text.strengths import WEIGHED
 from thresher.text.tokens import names
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
 
 Arrays = dict[str, NDArray[Any]]
-# Where a model runs, not what it is: left out of the file and of the digest.
-UNSTORED = ("n_threads", "block_width")
+# Where a model runs, not what it is, is left out of the file and of the digest; how settings are chosen stands apart.
+UNSTORED = ("n_threads", "block_width", "choose")
 
 
 def pack(model: "Categorizer") -> tuple[dict[str, Any], Arrays]:
     """Return a model's settings, as JSON has them, and its arrays."""
     settings = {name: value for name, value in model.settings.items() if name not in UNSTORED}
-    settings["analyser"] = model.features.analyser.name
+    settings["analyser"] = Analyser(model.settings["analyser"]).name
     settings["threshold_range"] = _pair(settings["threshold_range"])
     settings["discard_range"] = _pair(settings["discard_range"])
     packed = {
@@ -47,6 +48,10 @@ def pack(model: "Categorizer") -> tuple[dict[str, Any], Arrays]:
         "n_documents": model.features.n_documents,
         "documents_seen": model.reservoir.seen,
     }
+    if model.settings["choose"] != "nothing":
+        trials = [list(trial) for trial in model.trials]
+        how = {"choose": model.settings["choose"], "given": sorted(model.given)}
+        packed["choices"] = how | {"chosen": model.chosen, "trials": trials}
     arrays: Arrays = {
         "features.letters": model.features.vocabulary.letters,
         "features.stops": model.features.vocabulary.stops,
@@ -144,11 +149,14 @@ def unpack_settings(packed: Mapping[str, Any], analyser: Any = None) -> dict[str
         name = Analyser(analyser).name
         _require(name == settings["analyser"], f"the analyser {name} is not the model's, {settings['analyser']}")
         settings["analyser"] = analyser
-    return settings | {"preset": packed["preset"]}
+    how = packed["choices"]["choose"] if "choices" in packed else "nothing"
+    return settings | {"preset": packed["preset"], "choose": how}
 
 
 def unpack(packed: Mapping[str, Any], arrays: Arrays, model: "Categorizer") -> None:
     """Fill a new model with what was packed, after checking that it makes sense together."""
+    if "choices" in packed:
+        _unpack_choices(model, packed["choices"])
     _unpack_features(model, packed, arrays)
     model.categories = names(arrays["categories.letters"], _stops(arrays, "categories"))
     for name in model.categories:
@@ -163,6 +171,16 @@ def unpack(packed: Mapping[str, Any], arrays: Arrays, model: "Categorizer") -> N
         _unpack_learner(model, packed, arrays)
     else:
         _require(not model.categories and packed["fitted"] is False, "a model without weights has no categories")
+
+
+def _unpack_choices(model: "Categorizer", packed: Mapping[str, Any]) -> None:
+    given, chosen = packed["given"], packed["chosen"]
+    _require(isinstance(given, list) and all(isinstance(name, str) for name in given), "the settings given are no list")
+    _require(isinstance(chosen, dict) and chosen.keys() <= model.settings.keys(), "an unknown setting was chosen")
+    check_settings(model.settings | chosen)
+    model.given, model.chosen = frozenset(given), chosen
+    model.trials = [Trial(*trial) for trial in packed["trials"]]
+    model.features = new_features(model.settings | chosen)
 
 
 def check_same(packed: Mapping[str, Any], arrays: Arrays, model: "Categorizer") -> None:
@@ -243,7 +261,7 @@ def _within(numbers: NDArray[Any], count: int) -> bool:
 
 
 def _unpack_learner(model: "Categorizer", packed: Mapping[str, Any], arrays: Arrays) -> None:
-    learner = new_learner(model.settings)
+    learner = new_learner(model.settings | model.chosen)
     n_features, n_categories = model.features.vocabulary.count, len(model.categories)
     learner.average_active_ = float(packed["average_active"])
     _require(1e-6 < learner.average_active_ <= 1e9, "the average number of active features is out of range")

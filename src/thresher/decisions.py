@@ -187,7 +187,12 @@ class Cuts(NamedTuple):
 
 
 def tune_thresholds(
-    scores: Scores, truth: Truth, goal: str = "f1", fallback: float = 1.0, few: int = FEW_POSITIVES
+    scores: Scores,
+    truth: Truth,
+    goal: str = "f1",
+    fallback: float = 1.0,
+    few: int = FEW_POSITIVES,
+    policy: str = "above",
 ) -> Floats:
     """Return for each category the threshold that serves the goal best, from scores of documents not trained on.
 
@@ -203,6 +208,9 @@ def tune_thresholds(
         The learner's own threshold.
     few : int
         Categories with fewer positives share a threshold; 1: none do.
+    policy : str
+        Under "exactly-one" all categories share a threshold for F1 or break-even: the best score wins, and thresholds
+        of their own, tuned as if each category stood alone, would only tilt the contest.
 
     Notes
     -----
@@ -218,6 +226,8 @@ def tune_thresholds(
     """
     aim = parse_goal(goal)
     positives = np.count_nonzero(truth, axis=0)
+    if policy == "exactly-one" and aim.measure in ("f1", "break-even"):
+        few = max(positives.sum(), 1)
     rare = np.flatnonzero((positives > 0) & (positives < few))
     thresholds = np.full(len(positives), _unreachable(scores, fallback))
     thresholds[rare] = fallback

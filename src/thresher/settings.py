@@ -10,7 +10,7 @@ from thresher.decisions import check_policy, parse_goal
 from thresher.errors import ParameterError
 from thresher.learners import BalancedWinnow, Perceptron, PositiveWinnow, RegularizedWinnow
 from thresher.learners.learner import MistakeDrivenLearner
-from thresher.text.features import MOST_FEATURES
+from thresher.text.features import MOST_FEATURES, TextFeatures
 from thresher.text.strengths import WEIGHED
 
 LEARNERS: dict[str, type[MistakeDrivenLearner]] = {
@@ -29,13 +29,26 @@ OWN = {
     "policy": "auto",
     "thresholds": "f1",
     "folds": 5,
+    "choose": "nothing",
+}
+CHOOSE = ("nothing", "quick", "thorough")
+CHOOSABLE = {"analyser", "min_count", "positive_cap"}
+_REGULARIZED = {
+    "learner": "regularized-winnow",
+    "strength": "cosine",
+    "theta": 0.7,
+    "positive_cap": 2.0,
+    "max_passes": 8,
+    "min_count": 2,
 }
 # What a preset sets otherwise than the learner's own defaults and those above.
 PRESETS: dict[str, dict[str, Any]] = {
+    "fast": _REGULARIZED | {"max_passes": 4, "folds": 2},
+    "default": _REGULARIZED | {"choose": "quick"},
+    "best": _REGULARIZED | {"choose": "thorough", "max_passes": 12},
     "paper": {"learner": "balanced-winnow", "policy": "above", "thresholds": "fixed"},
-    "default": {"learner": "regularized-winnow", "strength": "cosine", "positive_cap": 2.0, "min_count": 2},
 }
-# What the default preset sets for another learner than its own: averaged weights, and a range as wide as the learner
+# What those presets set for another learner than their own: averaged weights, and a range as wide as the learner
 # bears (positive weights never leave one that goes down to 0).
 _AVERAGED = {"average": True, "shuffle": True, "discard": False}
 OTHERWISE: dict[str, dict[str, Any]] = {
@@ -71,7 +84,7 @@ def complete_settings(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _preset_settings(preset: str, learner: str) -> dict[str, Any]:
-    if preset == "default" and learner != PRESETS[preset]["learner"]:
+    if preset != "paper" and learner != PRESETS[preset]["learner"]:
         return OTHERWISE[learner]
     return {key: value for key, value in PRESETS[preset].items() if key != "learner"}
 
@@ -87,6 +100,8 @@ def check_settings(settings: Mapping[str, Any]) -> None:
             raise ParameterError(str(error).replace("goal=", "thresholds=")) from None
     if not isinstance(settings["folds"], int) or not 2 <= settings["folds"] <= 100:
         raise ParameterError(f"folds={settings['folds']!r} is out of range (allowed: 2 to 100)")
+    if settings["choose"] not in CHOOSE:
+        raise ParameterError(f"choose={settings['choose']!r} is unknown (allowed: {', '.join(CHOOSE)})")
     if settings["strength"] not in STRENGTHS:
         raise ParameterError(f"strength={settings['strength']!r} is out of range (allowed: {', '.join(STRENGTHS)})")
     new_learner(settings)._check_parameters()
@@ -99,3 +114,8 @@ def new_learner(settings: Mapping[str, Any]) -> MistakeDrivenLearner:
     if chosen["strength"] in WEIGHED:
         chosen["strength"] = "linear"
     return kind(**chosen)
+
+
+def new_features(settings: Mapping[str, Any]) -> TextFeatures:
+    """Return the features that the settings describe, with none seen yet."""
+    return TextFeatures(*(settings[name] for name in ("analyser", "min_count", "max_features", "n_threads")))

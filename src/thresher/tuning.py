@@ -10,9 +10,7 @@ from thresher.decisions import Decisions, calibrate, choose_policy, folds, tune_
 from thresher.kernels.rows import Rows
 from thresher.learners.rows import select_rows
 from thresher.settings import new_learner
-from thresher.text.analysers import Analyser, Text
-from thresher.text.features import TextFeatures
-from thresher.text.strengths import WEIGHED, inverse_frequencies, weighed
+from thresher.text.analysers import Text
 
 MOST_TUNED = 10**8  # documents x categories that thresholds are tuned on
 
@@ -44,9 +42,9 @@ def tuned_decisions(
     most = min(len(labels), max(MOST_TUNED // n_categories, 100))
     chosen = np.unique(np.linspace(0, len(labels) - 1, most).astype(np.int64))
     rows, labels = select_rows(rows, chosen), [labels[i] for i in chosen]
-    truth = _truth(labels, n_categories)
+    truth = truth_of(labels, n_categories)
     scores = held_out_scores(settings, rows, labels, truth, progress)
-    thresholds = tune_thresholds(scores, truth, goal, float(settings["theta"]))
+    thresholds = tune_thresholds(scores, truth, goal, float(settings["theta"]), policy=policy)
     return Decisions(thresholds, calibrate(scores, truth, thresholds), policy)
 
 
@@ -71,21 +69,8 @@ def held_out_scores(
     return scores
 
 
-def favours_title(settings: Mapping[str, Any], texts: list[Text], labels: list[list[int]], n_categories: int) -> bool:
-    """Tell whether the title's words as features of their own better the break-even on held-out training documents."""
-    analyser, points = Analyser(settings["analyser"]), []
-    truth = _truth(labels, n_categories)
-    for parts in (analyser.without_title(), analyser.parts + analyser.functions):
-        rows = TextFeatures(parts, settings["min_count"], settings["max_features"], settings["n_threads"]).fit(texts)
-        if settings["strength"] in WEIGHED:
-            rows = weighed(rows, inverse_frequencies(rows), settings["strength"])
-        scores = held_out_scores(dict(settings) | {"folds": 3}, rows, labels, truth)
-        best = np.argsort(-scores, axis=None, kind="stable")[: np.count_nonzero(truth)]
-        points.append(np.count_nonzero(truth.reshape(-1)[best]))
-    return bool(points[1] > points[0])
-
-
-def _truth(labels: list[list[int]], n_categories: int) -> NDArray[np.bool_]:
+def truth_of(labels: list[list[int]], n_categories: int) -> NDArray[np.bool_]:
+    """Return which categories each document has, as an array (documents, categories)."""
     truth = np.zeros((len(labels), n_categories), dtype=np.bool_)
     for i, row in enumerate(labels):
         truth[i, row] = True

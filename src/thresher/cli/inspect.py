@@ -63,7 +63,7 @@ def _look(shell: Shell, read: Read, source: str) -> None:
 
 
 def _described(model: "Categorizer", path: Path, words: int) -> dict[str, Any]:
-    settings = {name: value for name, value in model.settings.items() if not callable(value)}
+    settings = {name: value for name, value in (model.settings | model.chosen).items() if not callable(value)}
     return {
         "digest": model.digest(),
         "preset": model.preset,
@@ -73,6 +73,7 @@ def _described(model: "Categorizer", path: Path, words: int) -> dict[str, Any]:
         "bytes": path.stat().st_size,
         "policy": model.decisions.policy,
         "settings": settings,
+        "trials": [trial._asdict() for trial in model.trials],
         "per_category": [_category(model, number, words) for number in range(len(model.categories))],
     }
 

@@ -89,7 +89,7 @@ READING_FLAGS = {
     "quoting": ("--quoting/--no-quoting", "Whether quotes enclose fields in CSV and TSV."),
 }
 REPEATABLE = ("text", "categories")
-_PRESETS = "paper or default"
+_PRESETS = "fast, default, best or paper"
 SETTINGS = {
     "preset": ("NAME", f"Where the settings start from: {_PRESETS}."),
     "learner": ("NAME", "balanced-winnow, regularized-winnow, positive-winnow or perceptron."),
@@ -114,6 +114,7 @@ SETTINGS = {
     "late_start": ("NAME", "What late features weigh: zero or initial."),
     "policy": ("NAME", "auto, above, at-least-one, exactly-one or at-most-K."),
     "thresholds": ("GOAL", "fixed, or tuned for f1, break-even, precision:P or recall:R."),
+    "choose": ("HOW", "nothing, or settings by quick or thorough trials on held-out documents."),
     "tuning_folds": ("N", "Parts of the cross-validation that tunes thresholds."),
     "block_width": ("N", "Categories a block; never changes the result."),
 }

@@ -80,7 +80,9 @@ def _word_row(model: Categorizer, category: str) -> WordRow:
 
 def setting_rows(model: Categorizer) -> list[tuple[str, str]]:
     """Return the settings by name, as a person writes them."""
-    settings = model.settings | {"analyser": model.features.analyser.name, "policy": model.decisions.policy}
+    settings = (
+        model.settings | model.chosen | {"analyser": model.features.analyser.name, "policy": model.decisions.policy}
+    )
     return [("preset", model.preset)] + [(name, _written(value)) for name, value in sorted(settings.items())]
 
 

@@ -8,8 +8,7 @@ An analyser is named by its parts, joined with "+": "words+ngrams:2+title". The 
 - `sets:sentence`, `sets:document`: unordered pairs of different words;
 - `chars:LOW-HIGH`: runs of characters within a word;
 - `title`: the words of the title, once more as features of their own; a text's title is its field of that name or, of
-  plain text, its first line; `title?`: the same if validation on the training documents favours it. Other fields than
-  `title`, `body` and `text` are marked with their name by themselves.
+  plain text, its first line. Other fields than `title`, `body` and `text` are marked with their name by themselves.
 """
 
 import re
@@ -31,7 +30,7 @@ _BASES = r"words|lemmas(?::[a-z]{2,3})?|nouns-and-verbs"
 _PART = re.compile(rf"(?:{_BASES}|ngrams:[2-5]|sparse:[23]:[2-9]|sets:(?:sentence|document)|chars:[1-9]-[1-9]|title)")
 _ALLOWED = (
     "words, lemmas, lemmas:LANGUAGE, nouns-and-verbs, ngrams:2 to 5, sparse:2:WINDOW, sparse:3:WINDOW, sets:sentence, "
-    "sets:document, chars:LOW-HIGH, title, title?, joined with +, or functions from str to strings"
+    "sets:document, chars:LOW-HIGH, title, joined with +, or functions from str to strings"
 )
 _PLAIN_FIELDS = ("title", "body", "text")
 
@@ -49,8 +48,6 @@ class Analyser:
         flat: list[Part] = []
         for part in given:
             flat += part.split("+") if isinstance(part, str) else [part]
-        self.asks_for_title = "title?" in flat
-        flat = ["title" if part == "title?" else part for part in flat]
         for part in flat:
             _check_part(part)
         if not flat:
@@ -67,10 +64,6 @@ class Analyser:
     def name(self) -> str:
         """The parts joined with +; a function by its name in brackets."""
         return "+".join(self.parts + [f"({_name_of(function)})" for function in self.functions])
-
-    def without_title(self) -> list[Part]:
-        """Return the parts but for the title."""
-        return [part for part in self.parts if part != "title"] + self.functions
 
     @property
     def remembers(self) -> bool:
