@@ -75,8 +75,8 @@ def chosen_settings(preset: str, documents: Documents, truth: Truth) -> dict[str
     key = preset, tuple(map(id, documents))
     if key not in _CHOSEN:
         settings, contents = complete_settings(preset, {}), [document.content for document in documents]
-        chosen, _ = choose_settings(settings, (), contents, labels_of(truth), truth.shape[1])
-        _CHOSEN[key] = settings | chosen
+        choice = choose_settings(settings, (), contents, labels_of(truth), truth.shape[1])
+        _CHOSEN[key] = settings | choice.settings
     return _CHOSEN[key]
 
 

@@ -118,8 +118,8 @@ def test_the_budget_is_counted_in_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def documents(work: float) -> set[int]:
         allow(monkeypatch, work=work)
-        _, trials = choose_settings(settings, {"positive_cap"}, [*in_pairs()], labels, 2)
-        return {trial.documents for trial in trials}
+        choice = choose_settings(settings, {"positive_cap"}, [*in_pairs()], labels, 2)
+        return {trial.documents for trial in choice.trials}
 
     assert documents(1e9) == {120}
     assert documents(120 * 8 * 40 * 2) < {24, 48, 72, 96}
@@ -156,3 +156,10 @@ def test_an_unknown_way_to_choose_is_refused() -> None:
 
 def test_described_writes_settings_in_one_line() -> None:
     assert choices.described({"analyser": "words", "min_count": 5}) == "words, min_count 5"
+
+
+def test_scores_of_the_trials_are_those_that_tuning_would_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = in_pairs()
+    model = chosen(texts, thresholds="f1")
+    monkeypatch.setattr(choices.Tests, "held_out", lambda *_: {})
+    assert model.digest() == chosen(texts, thresholds="f1").digest()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from thresher import __version__, category_changes, contents, store
 from thresher.category_names import category_set, category_sets, new_names, some
-from thresher.choices import Trial, choose_settings
+from thresher.choices import NO_CHOICE, Trial, choose_settings
 from thresher.compression import Compression, compress
 from thresher.decisions import Decisions
 from thresher.errors import NotFittedError, ParameterError, TextError
@@ -49,7 +49,8 @@ class Categorizer:
         its parameters (see `thresher.BalancedWinnow`; `strength` may also be "tfidf" or "cosine", see
         `thresher.text.strengths`); `analyser`, `min_count`, `max_features` (see `thresher.text.features`);
         `policy` ("auto", "above", "at-least-one", "exactly-one", "at-most-K"); `thresholds` ("fixed" at theta, or tuned
-        by cross-validation on the training documents for "f1", "break-even", "precision:P" or "recall:R"); `folds`.
+        by cross-validation on the training documents for "f1", "macro-f1", "break-even", "precision:P" or
+        "recall:R"); `folds`; `choose` ("nothing", "quick", "thorough").
 
     Notes
     -----
@@ -104,12 +105,12 @@ class Categorizer:
         names = sorted({name for row in named for name in row})
         numbers = {name: number for number, name in enumerate(names)}
         labels = [[numbers[name] for name in row] for row in named]
-        chosen, trials = dict[str, Any](), list[Trial]()
+        choice = NO_CHOICE
         if self.settings["choose"] != "nothing" and names:
             texts = [text for batch in batches(texts) for text in batch]
             if len(texts) == len(labels):
-                chosen, trials = choose_settings(self.settings, self.given, texts, labels, len(names), progress)
-        settings = self.settings | chosen
+                choice = choose_settings(self.settings, self.given, texts, labels, len(names), progress)
+        settings = self.settings | choice.settings
         features = new_features(settings)
         rows = features.fit(watched(texts, progress))
         if len(named) != len(rows.indptr) - 1:
@@ -120,10 +121,10 @@ class Categorizer:
         idf = inverse_frequencies(rows) if strength in WEIGHED else self.idf[:0]
         strong = weighed(rows, idf, strength) if len(idf) else rows
         learner = new_learner(settings)
-        decisions = tuned_decisions(settings, strong, labels, len(names), progress)
+        decisions = tuned_decisions(settings, strong, labels, len(names), progress, choice.held_out)
         learner.fit(strong, labels, n_categories=len(names), progress=reporter("learn", progress))
         self.features, self.learner, self.categories = features, learner, names
-        self.chosen, self.trials = chosen, trials
+        self.chosen, self.trials = choice.settings, choice.trials
         self.decisions, self.idf, self.reservoir = decisions, idf, Reservoir.of(rows, labels)
         return self
 

@@ -20,7 +20,7 @@ from thresher.tuning import Report, Step, truth_of
 
 PAIRS_AND_LETTERS = "words+ngrams:2+chars:4-4"
 _HIGHER_COUNT = 5  # the least occurrences of a feature where there would be too many otherwise
-_PARTS = 5
+_PARTS, _FEW_PARTS = 5, 3
 _FEWEST = 100  # documents that trials need
 _PEEK = 400  # documents from which the work of a trial is estimated
 _LONGEST_TITLE = 200  # characters
@@ -32,9 +32,10 @@ class Effort(NamedTuple):
     work: float  # of one side of one comparison
     weights: float  # features x categories of the largest model
     gain: float  # of the share of right decisions, for what costs more
+    errors: float  # standard errors that it must be larger than
 
 
-EFFORTS = {"quick": Effort(4e9, 6e7, 0.002), "thorough": Effort(6e10, 2e8, 0.0)}
+EFFORTS = {"quick": Effort(2e9, 6e7, 0.002, 1.0), "thorough": Effort(6e10, 2e8, 0.0, 0.25)}
 
 
 class Trial(NamedTuple):
@@ -46,10 +47,22 @@ class Trial(NamedTuple):
     chosen: bool
 
 
+class Choice(NamedTuple):
+    """The settings chosen, two trials for each comparison, and by part the scores that the chosen ones held out."""
+
+    settings: dict[str, Any]
+    trials: list[Trial]
+    held_out: dict[int, NDArray[np.float32]]
+
+
+NO_CHOICE = Choice({}, [], {})
+
+
 class Sample(NamedTuple):
     """The documents of the trials, and which of them are held out together."""
 
     texts: list[Text]
+    labels: list[list[int]]
     truth: NDArray[np.bool_]
     parts: NDArray[np.int64]
     one_each: bool
@@ -66,15 +79,12 @@ def choose_settings(
     labels: list[list[int]],
     n_categories: int,
     progress: Report | None = None,
-) -> tuple[dict[str, Any], list[Trial]]:
-    """Return what the documents choose of the settings that were not `given`, as the setting "choose" says.
-
-    Returns the settings chosen, and two trials for each comparison.
-    """
+) -> Choice:
+    """Return what the documents choose of the settings that were not `given`, as the setting "choose" says."""
     effort = EFFORTS.get(settings["choose"])
     sample = _sample(settings, texts, labels, n_categories, effort) if effort else None
     if effort is None or sample is None:
-        return {}, []
+        return NO_CHOICE
     tests, trials, best = Tests(settings, sample, effort), list[Trial](), dict[str, Any]()
     for number, change in enumerate(changes := _changes(settings, sample)):
         tried = tests.fitting(best, change(dict(settings) | best), given)
@@ -82,11 +92,13 @@ def choose_settings(
             continue
         if progress is not None:
             progress(Step(f"choose: {described(tried)}", number, len(changes)))
-        before, after, documents = tests.compare(best, tried)
-        better = after > before + effort.gain
-        trials += [Trial(best, before, documents, not better), Trial(tried, after, documents, better)]
+        found = tests.compare(best, tried)
+        better = found.after - found.before > max(effort.gain, effort.errors * found.error)
+        trials.append(Trial(best, found.before, found.documents, not better))
+        trials.append(Trial(tried, found.after, found.documents, better))
         best = tried if better else best
-    return best, trials
+        tests.forget_all_but(best)
+    return Choice(best, trials, tests.held_out(best))
 
 
 def described(chosen: Mapping[str, Any]) -> str:
@@ -141,13 +153,18 @@ def _sample(
     peeked = [texts[i] for i in _spread(len(texts), _PEEK)]
     dearest = new_features(dict(settings) | {"analyser": PAIRS_AND_LETTERS, "min_count": 1})
     active = len(dearest.fit(peeked).indices) if peeked else 0
-    work = settings["max_passes"] * (1 + active / max(len(peeked), 1)) * n_categories  # of one document
+    work = _half(settings["max_passes"]) * (1 + active / max(len(peeked), 1)) * n_categories  # of one document
     chosen = _spread(len(texts), int(effort.work / work))
     if len(chosen) < _FEWEST:
         return None
-    truth = truth_of([labels[i] for i in chosen], n_categories)
-    one_each = choose_policy([len(labels[i]) for i in chosen]) == "exactly-one"
-    return Sample([texts[i] for i in chosen], truth, folds(truth, _PARTS), one_each, len(texts))
+    own = [labels[i] for i in chosen]
+    truth, one_each = truth_of(own, n_categories), choose_policy([len(row) for row in own]) == "exactly-one"
+    return Sample([texts[i] for i in chosen], own, truth, folds(truth, _PARTS), one_each, len(texts))
+
+
+def _half(passes: int) -> int:
+    """Return the passes of a trial that could not be afforded with all: half show as well which view is better."""
+    return (passes + 1) // 2
 
 
 def _spread(count: int, most: int) -> list[int]:
@@ -159,13 +176,22 @@ def _spread(count: int, most: int) -> list[int]:
 # -- the trials --------------------------------------------------------------------------------------------------------
 
 
+class Comparison(NamedTuple):
+    """Two shares of right decisions on the same documents, and the standard error of their difference."""
+
+    before: float
+    after: float
+    error: float
+    documents: int
+
+
 class Tests:
     """Comparisons of settings on the same held-out documents; what was found is kept."""
 
     def __init__(self, settings: Mapping[str, Any], sample: Sample, effort: Effort) -> None:
         self.settings, self.sample, self.effort = dict(settings), sample, effort
         self._rows: dict[tuple[Any, int], Rows] = {}
-        self._right: dict[tuple[str, int], tuple[int, int]] = {}
+        self._scores: dict[tuple[str, int, int], NDArray[np.float32]] = {}
 
     def fitting(self, best: dict[str, Any], change: dict[str, Any], given: Collection[str]) -> dict[str, Any] | None:
         """Return the best settings with the change; None if there is none, or if the model would be too large."""
@@ -180,19 +206,39 @@ class Tests:
         growth = np.sqrt(self.sample.n_documents / len(self.sample.texts))
         return bool(self._strong(chosen).n_features * growth * self.sample.truth.shape[1] <= self.effort.weights)
 
-    def compare(self, before: dict[str, Any], after: dict[str, Any]) -> tuple[float, float, int]:
-        """Return the shares of right decisions, and on how many documents: as many as the budget allows for."""
-        n_parts = min(self._affordable(before), self._affordable(after))
-        shares = []
+    def compare(self, before: dict[str, Any], after: dict[str, Any]) -> Comparison:
+        """Compare on as many documents as the budget allows for."""
+        passes = self.settings["max_passes"]
+        n_parts = min(self._affordable(before, passes), self._affordable(after, passes))
+        if n_parts < _FEW_PARTS:
+            passes = _half(passes)
+            n_parts = min(self._affordable(before, passes), self._affordable(after, passes))
+        held_out = self.sample.parts < n_parts
+        truth, right = self.sample.truth[held_out], []
         for chosen in (before, after):
-            found = [self._right_in(chosen, part) for part in range(n_parts)]
-            shares.append(sum(right for right, _ in found) / max(sum(all_ for _, all_ in found), 1))
-        return shares[0], shares[1], int(np.count_nonzero(self.sample.parts < n_parts))
+            scores = np.empty(self.sample.truth.shape, dtype=np.float32)
+            for part in range(n_parts):
+                scores[self.sample.parts == part] = self._scored(chosen, passes, part)
+            right.append(_right_decisions(scores[held_out], truth, self.sample.one_each))
+        decisions = max(np.count_nonzero(truth), 1)
+        shares = [float(found.sum() / decisions) for found in right]
+        error = float(np.sqrt(((right[1] - right[0]) ** 2).sum()) / decisions)
+        return Comparison(shares[0], shares[1], error, len(truth))
 
-    def _affordable(self, chosen: dict[str, Any]) -> int:
-        settings = self.settings | chosen
-        work = settings["max_passes"] * len(self._strong(chosen).indices) * self.sample.truth.shape[1]
+    def _affordable(self, chosen: dict[str, Any], passes: int) -> int:
+        work = passes * len(self._strong(chosen).indices) * self.sample.truth.shape[1]
         return int(np.clip(self.effort.work // max(work, 1), 1, _PARTS))
+
+    def held_out(self, chosen: dict[str, Any]) -> dict[int, NDArray[np.float32]]:
+        """Return the scores of held-out parts that tuning the thresholds would find again."""
+        whole = len(self.sample.texts) == self.sample.n_documents and self.settings["folds"] == _PARTS
+        wanted = (described(chosen), self.settings["max_passes"])
+        return {part: scores for (*key, part), scores in self._scores.items() if whole and tuple(key) == wanted}
+
+    def forget_all_but(self, chosen: dict[str, Any]) -> None:
+        """Drop the scores of settings that have lost."""
+        kept = described(chosen)
+        self._scores = {key: scores for key, scores in self._scores.items() if key[0] == kept}
 
     def _strong(self, chosen: dict[str, Any]) -> Rows:
         settings = self.settings | chosen
@@ -204,26 +250,31 @@ class Tests:
             self._rows[key] = rows
         return self._rows[key]
 
-    def _right_in(self, chosen: dict[str, Any], part: int) -> tuple[int, int]:
-        """Return how many decisions are right of how many, by a learner that has not seen the part.
-
-        Where each document has one category, the best one is right or wrong. Otherwise it is the break-even point over
-        all pairs of a document and a category: as many are accepted as there are true ones.
-        """
-        key = (described(chosen), part)
-        if key not in self._right:
+    def _scored(self, chosen: dict[str, Any], passes: int, part: int) -> NDArray[np.float32]:
+        """Return the scores of a part by a learner that has not seen it."""
+        key = (described(chosen), passes, part)
+        if key not in self._scores:
             rows, sample = self._strong(chosen), self.sample
             inside, outside = np.flatnonzero(sample.parts != part), np.flatnonzero(sample.parts == part)
-            labels = [np.flatnonzero(sample.truth[i]).tolist() for i in inside]
-            learner = new_learner(self.settings | chosen)
+            labels = [sample.labels[i] for i in inside]
+            learner = new_learner(self.settings | chosen | {"max_passes": passes})
             learner.fit(select_rows(rows, inside), labels, n_categories=sample.truth.shape[1])
-            scores = learner.score(select_rows(rows, outside))
-            self._right[key] = _decided_right(scores, sample.truth[outside], sample.one_each)
-        return self._right[key]
+            self._scores[key] = learner.score(select_rows(rows, outside))
+        return self._scores[key]
 
 
-def _decided_right(scores: NDArray[np.float32], truth: NDArray[np.bool_], one_each: bool) -> tuple[int, int]:
+def _right_decisions(scores: NDArray[np.float32], truth: NDArray[np.bool_], one_each: bool) -> NDArray[np.int64]:
+    """Return how many decisions are right for each document.
+
+    Where each document has one category, the best one is right or wrong. Otherwise it is the break-even point over all
+    pairs of a document and a category: as many are accepted as there are true ones, the first of equals.
+    """
     if one_each:
-        return int(np.count_nonzero(truth[np.arange(len(truth)), scores.argmax(axis=1)])), len(truth)
-    best = np.argsort(-scores, axis=None, kind="stable")[: np.count_nonzero(truth)]
-    return int(np.count_nonzero(truth.reshape(-1)[best])), len(best)
+        return np.asarray(truth[np.arange(len(truth)), scores.argmax(axis=1)], dtype=np.int64)
+    flat, count = scores.reshape(-1), np.count_nonzero(truth)
+    if count == 0:
+        return np.zeros(len(truth), dtype=np.int64)
+    lowest = np.partition(flat, len(flat) - count)[len(flat) - count]
+    accepted = flat > lowest
+    accepted[np.flatnonzero(flat == lowest)[: count - np.count_nonzero(accepted)]] = True
+    return np.asarray(np.count_nonzero(accepted.reshape(truth.shape) & truth, axis=1))

@@ -1,7 +1,7 @@
 """From raw scores to accepted categories and probabilities, and the tuning of both; the Categorizer calls it.
 
 Everything works on arrays, documents x categories. What is tuned enters the digest of a model, so that sums of floats
-are made one by one (`_total`) and the sigmoid is the project's own: the same bits on every processor.
+are made one by one and the exponential is the project's own: the same bits on every processor.
 """
 
 import re
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher.errors import ParameterError
+from thresher.kernels.calibration import likeliest_slope, write_folds
 from thresher.kernels.elementary import sigmoid
 
 Floats = NDArray[np.float64]
@@ -19,16 +20,14 @@ Scores = NDArray[np.float32]
 Truth = NDArray[np.bool_]
 
 POLICIES = ("above", "at-least-one", "exactly-one", "at-most-K")
-GOALS = ("f1", "break-even", "precision:P", "recall:R")
+GOALS = ("f1", "macro-f1", "break-even", "precision:P", "recall:R")
 # Below about this many, a threshold of a category's own lost F1 on held-out documents (docs/categorizer.md).
-FEW_POSITIVES = 30
+FEW_POSITIVES = 50
 SLOPES = (1e-3, 1e3)
 LARGEST_THRESHOLD = 1e40  # beyond any sum of strengths and weights
 
 _ABOVE_ONE, _ABOVE_HALF = np.nextafter(1.0, 2.0), np.nextafter(0.5, 1.0)
 _END_MARGIN = 2.0**-10
-_NEWTON_STEPS = 40
-_NEWTON_ENDS = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +166,7 @@ def parse_goal(goal: str) -> Goal:
     >>> parse_goal("f1"), parse_goal("precision:0.9")
     (Goal(measure='f1', wish=0.0), Goal(measure='precision', wish=0.9))
     """
-    if goal in ("f1", "break-even"):
+    if goal in GOALS[:3]:
         return Goal(goal)
     match = re.fullmatch(r"(precision|recall):([0-9]*\.?[0-9]+)", goal) if isinstance(goal, str) else None
     if match is None or not 0 < float(match[2]) <= 1:
@@ -201,16 +200,18 @@ def tune_thresholds(
     scores, truth : arrays (documents, categories)
         Raw scores, and which categories each document truly has. The order of the documents does not matter.
     goal : str
-        "f1": the best F1. "break-even": as many accepted as there are positives. "precision:0.9": the lowest threshold
-        with that precision or, where there is none, with the highest that there is. "recall:0.8": the highest threshold
-        with that recall. Of thresholds that serve F1 or break-even equally, the nearest to `fallback`.
+        "f1": the best F1 over all decisions. "macro-f1": the best F1 of each category by itself, so that small
+        categories count as much as large ones. "break-even": as many accepted as there are positives.
+        "precision:0.9": the lowest threshold with that precision or, where there is none, with the highest that there
+        is. "recall:0.8": the highest threshold with that recall. Of thresholds that serve F1 or break-even equally, the
+        nearest to `fallback`.
     fallback : float
         The learner's own threshold.
     few : int
         Categories with fewer positives share a threshold; 1: none do.
     policy : str
-        Under "exactly-one" all categories share a threshold for F1 or break-even: the best score wins, and thresholds
-        of their own, tuned as if each category stood alone, would only tilt the contest.
+        Under "exactly-one" all categories share a threshold, but for a wished precision or recall: the best score wins,
+        and thresholds of their own, tuned as if each category stood alone, would only tilt the contest.
 
     Notes
     -----
@@ -226,15 +227,19 @@ def tune_thresholds(
     """
     aim = parse_goal(goal)
     positives = np.count_nonzero(truth, axis=0)
-    if policy == "exactly-one" and aim.measure in ("f1", "break-even"):
+    if policy == "exactly-one" and aim.wish == 0:
         few = max(positives.sum(), 1)
     rare = np.flatnonzero((positives > 0) & (positives < few))
     thresholds = np.full(len(positives), _unreachable(scores, fallback))
     thresholds[rare] = fallback
-    for group in (rare, *np.flatnonzero(positives >= few)[:, np.newaxis]):
-        if positives[group].sum() >= few:
-            cuts = _cuts(scores[:, group].ravel(), truth[:, group].ravel(), fallback)
-            thresholds[group] = cuts.thresholds[_best_cut(cuts, aim, fallback)]
+    groups = [rare, *np.flatnonzero(positives >= few)[:, np.newaxis]]
+    groups = [group for group in groups if positives[group].sum() >= few]
+    curves = [_cuts(scores[:, group].ravel(), truth[:, group].ravel(), fallback) for group in groups]
+    chosen = (
+        _best_together(curves, fallback) if aim.measure == "f1" else [_best(cuts, aim, fallback) for cuts in curves]
+    )
+    for group, cuts, best in zip(groups, curves, chosen, strict=True):
+        thresholds[group] = cuts.thresholds[best]
     return thresholds
 
 
@@ -255,7 +260,30 @@ def _beyond(score: float, direction: int) -> float:
     return float(score + direction * _END_MARGIN * max(1.0, abs(score)))
 
 
-def _best_cut(cuts: Cuts, goal: Goal, fallback: float) -> int:
+def _best_together(curves: list[Cuts], fallback: float) -> list[int]:
+    """Return the cuts with the best F1 over all curves.
+
+    At the best F1, f, no cut could be moved to gain in 2 x right - f x accepted. So f is raised until the cuts that are
+    best by that measure reach it (Dinkelbach's method, which comes to an end).
+    """
+    positives, f1 = sum(int(cuts.right[-1]) for cuts in curves), 0.0
+    while True:
+        chosen = [_nearest(cuts, 2 * cuts.right - f1 * cuts.accepted, fallback) for cuts in curves]
+        right = sum(int(cuts.right[best]) for cuts, best in zip(curves, chosen, strict=True))
+        accepted = sum(int(cuts.accepted[best]) for cuts, best in zip(curves, chosen, strict=True))
+        reached = 2 * right / max(accepted + positives, 1)
+        if reached <= f1:
+            return chosen
+        f1 = reached
+
+
+def _nearest(cuts: Cuts, merit: Floats, fallback: float) -> int:
+    """Return the cut of the greatest merit that is the nearest to the fallback."""
+    best = np.flatnonzero(merit == merit.max())
+    return int(best[np.argmin(np.abs(cuts.thresholds[best] - fallback))])
+
+
+def _best(cuts: Cuts, goal: Goal, fallback: float) -> int:
     positives = cuts.right[-1]
     if goal.measure == "recall":
         return int(np.argmax(cuts.right / positives >= goal.wish))
@@ -263,9 +291,7 @@ def _best_cut(cuts: Cuts, goal: Goal, fallback: float) -> int:
         precision = cuts.right / np.maximum(cuts.accepted, 1)
         return int(np.flatnonzero(precision >= min(goal.wish, precision.max()))[-1])
     f1 = 2 * cuts.right / (cuts.accepted + positives)
-    merit = f1 if goal.measure == "f1" else -np.abs(cuts.accepted - positives)
-    best = np.flatnonzero(merit == merit.max())
-    return int(best[np.argmin(np.abs(cuts.thresholds[best] - fallback))])
+    return _nearest(cuts, f1 if goal.measure == "macro-f1" else -np.abs(cuts.accepted - positives), fallback)
 
 
 def _unreachable(scores: Scores, fallback: float) -> float:
@@ -295,26 +321,10 @@ def calibrate(scores: Scores, truth: Truth, thresholds: Floats) -> Floats:
 
 
 def _slope(margins: Floats, truth: Truth) -> float:
-    """Return the most likely slope of one category, by Newton's steps upwards from the smallest."""
+    """Return the most likely slope of one category."""
     positives = np.count_nonzero(truth)
     targets = np.where(truth, (positives + 1) / (positives + 2), 1 / (len(truth) - positives + 2))
-    squares, slope = margins * margins, SLOPES[0]
-    for _ in range(_NEWTON_STEPS):
-        found = sigmoid(slope * margins)
-        gradient, curvature = _total(margins * (found - targets)), _total(squares * found * (1 - found))
-        # The curvature falls as the slope grows, so that a step from below never passes the zero of the gradient.
-        if gradient >= 0 or slope == SLOPES[1]:
-            break
-        step = -gradient / max(curvature, 1e-300)
-        slope = min(slope + step, SLOPES[1])
-        if step < _NEWTON_ENDS * slope:
-            break
-    return slope
-
-
-def _total(values: Floats) -> float:
-    """Sum in the order of the array; NumPy's own sum has an order that depends on the processor and the version."""
-    return float(np.cumsum(values)[-1])
+    return likeliest_slope(np.ascontiguousarray(margins), targets, *SLOPES)
 
 
 # -- folds for cross-validation ----------------------------------------------------------------------------------------
@@ -332,19 +342,11 @@ def folds(truth: Truth, n_folds: int) -> NDArray[np.int64]:
     """
     if n_folds < 2:
         raise ParameterError(f"n_folds={n_folds!r} is out of range (allowed: a whole number from 2)")
-    n_documents, n_categories = truth.shape
+    n_documents = len(truth)
     by_rarity = np.argsort(np.count_nonzero(truth, axis=0), kind="stable")
     # A document without categories belongs to a further one, the most frequent of all.
     rarest_first = np.column_stack((truth[:, by_rarity], np.ones(n_documents, dtype=np.bool_)))
     rarest = rarest_first.argmax(axis=1)
     fold_of = np.zeros(n_documents, dtype=np.int64)
-    held, sizes = np.zeros((n_categories + 1, n_folds), dtype=np.int64), np.zeros(n_folds, dtype=np.int64)
-    whole_rounds = n_documents // n_folds
-    for placed, document in enumerate(np.argsort(rarest, kind="stable")):
-        limit = whole_rounds + (placed >= whole_rounds * n_folds)
-        crowding = np.where(sizes < limit, held[rarest[document]] * (n_documents + 1) + sizes, np.iinfo(np.int64).max)
-        fold = crowding.argmin()
-        fold_of[document] = fold
-        held[rarest_first[document], fold] += 1
-        sizes[fold] += 1
+    write_folds(rarest, rarest_first, np.argsort(rarest, kind="stable"), n_folds, fold_of)
     return fold_of

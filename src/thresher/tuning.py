@@ -28,11 +28,17 @@ Report = Callable[[Step], None]
 
 
 def tuned_decisions(
-    settings: Mapping[str, Any], rows: Rows, labels: list[list[int]], n_categories: int, progress: Report | None = None
+    settings: Mapping[str, Any],
+    rows: Rows,
+    labels: list[list[int]],
+    n_categories: int,
+    progress: Report | None = None,
+    known: Mapping[int, NDArray[np.float32]] | None = None,
 ) -> Decisions:
     """Return thresholds, probabilities and policy as the settings want them.
 
-    With fixed thresholds, or too few documents to hold some out, all thresholds are theta.
+    With fixed thresholds, or too few documents to hold some out, all thresholds are theta. `known` are the scores of
+    held-out parts that trials of the same settings on the same documents have made already.
     """
     policy, goal = settings["policy"], settings["thresholds"]
     if policy == "auto":
@@ -41,9 +47,10 @@ def tuned_decisions(
         return Decisions(np.full(n_categories, float(settings["theta"])), np.ones(n_categories), policy)
     most = min(len(labels), max(MOST_TUNED // n_categories, 100))
     chosen = np.unique(np.linspace(0, len(labels) - 1, most).astype(np.int64))
-    rows, labels = select_rows(rows, chosen), [labels[i] for i in chosen]
+    if len(chosen) < len(labels):
+        rows, labels, known = select_rows(rows, chosen), [labels[i] for i in chosen], None
     truth = truth_of(labels, n_categories)
-    scores = held_out_scores(settings, rows, labels, truth, progress)
+    scores = held_out_scores(settings, rows, labels, truth, progress, known)
     thresholds = tune_thresholds(scores, truth, goal, float(settings["theta"]), policy=policy)
     return Decisions(thresholds, calibrate(scores, truth, thresholds), policy)
 
@@ -54,6 +61,7 @@ def held_out_scores(
     labels: list[list[int]],
     truth: NDArray[np.bool_],
     progress: Report | None = None,
+    known: Mapping[int, NDArray[np.float32]] | None = None,
 ) -> NDArray[np.float32]:
     """Return each document's raw scores by a learner that has not seen it."""
     scores = np.empty(truth.shape, dtype=np.float32)
@@ -61,6 +69,9 @@ def held_out_scores(
     parts = folds(truth, count)
     for fold in range(count):
         inside, outside = np.flatnonzero(parts != fold), np.flatnonzero(parts == fold)
+        if known and fold in known:
+            scores[outside] = known[fold]
+            continue
         learner = new_learner(settings)
         report = reporter(f"validate {fold + 1}/{count}", progress)
         own_labels = [labels[i] for i in inside]

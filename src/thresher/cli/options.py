@@ -113,7 +113,7 @@ SETTINGS = {
     "discard_by_pass": ("N", "Discard after this pass at the latest."),
     "late_start": ("NAME", "What late features weigh: zero or initial."),
     "policy": ("NAME", "auto, above, at-least-one, exactly-one or at-most-K."),
-    "thresholds": ("GOAL", "fixed, or tuned for f1, break-even, precision:P or recall:R."),
+    "thresholds": ("GOAL", "fixed, or tuned for f1, macro-f1, break-even, precision:P or recall:R."),
     "choose": ("HOW", "nothing, or settings by quick or thorough trials on held-out documents."),
     "tuning_folds": ("N", "Parts of the cross-validation that tunes thresholds."),
     "block_width": ("N", "Categories a block; never changes the result."),

@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.compiler import kernel
+from thresher.kernels.exponentials import write_exponentials
 from thresher.kernels.lanes import score_lanes
 from thresher.kernels.passes import Examples, Lanes, any_listed, any_over, set_limits, set_targets
 from thresher.kernels.weights import DISCARDED, PRESENT, Rule, Weights, block_of, clamped
 
-# 1.5 x 2**52: a number added to it is rounded to a whole one, which then stands in the last bits.
-_ROUNDER = 6755399441055744.0
-_LN2_HIGH, _LN2_LOW, _LOG2_E = 6.93147180369123816490e-01, 1.90821492927058770002e-10, 1.44269504088896338700
 _LARGEST_EXPONENT = 40.0  # no product with a weight leaves float32
 
 
@@ -22,33 +20,10 @@ _LARGEST_EXPONENT = 40.0  # no product with a weight leaves float32
 def write_factors(
     strengths: NDArray[np.float32], step: np.float32, rounded: NDArray[np.float64], factors: NDArray[np.float64]
 ) -> None:
-    """Write into `factors` e to the power of step x strength, from sums and products; `rounded` is room to work in.
-
-    Loops over whole arrays, so that the compiler can take several numbers at once.
-    """
-    count = len(strengths)
-    bits, powers = rounded.view(np.int64), factors.view(np.int64)
-    for j in range(count):
-        x = min(max(np.float64(step) * np.float64(strengths[j]), -_LARGEST_EXPONENT), _LARGEST_EXPONENT)
-        rounded[j] = x * _LOG2_E + _ROUNDER
-        twos = rounded[j] - _ROUNDER
-        factors[j] = (x - twos * _LN2_HIGH) - twos * _LN2_LOW
-    for j in range(count):
-        r = factors[j]
-        series = 1.0 / 39916800.0 * r + 1.0 / 3628800.0
-        series = series * r + 1.0 / 362880.0
-        series = series * r + 1.0 / 40320.0
-        series = series * r + 1.0 / 5040.0
-        series = series * r + 1.0 / 720.0
-        series = series * r + 1.0 / 120.0
-        series = series * r + 1.0 / 24.0
-        series = series * r + 1.0 / 6.0
-        series = series * r + 0.5
-        series = series * r + 1.0
-        factors[j] = series * r + 1.0
-    # A factor lies between 0.7 and 1.5: adding to its exponent's bits multiplies it by a power of two, exactly.
-    for j in range(count):
-        powers[j] += bits[j] << np.int64(52)
+    """Write into `factors` e to the power of step x strength; `rounded` is room to work in."""
+    for j in range(len(strengths)):
+        factors[j] = min(max(np.float64(step) * np.float64(strengths[j]), -_LARGEST_EXPONENT), _LARGEST_EXPONENT)
+    write_exponentials(factors, rounded)
 
 
 @kernel

@@ -45,12 +45,12 @@ def _complete_labels(source: Any) -> Labels:
         rows = [list(row) for row in source]
     except TypeError:
         raise RowsError("labels must hold one collection of category numbers for each row") from None
-    for row in rows:
-        if any(isinstance(c, bool | np.bool_) or not hasattr(c, "__index__") for c in row):
-            raise RowsError("labels must be category numbers: whole numbers from 0 (not names, and not an indicator)")
-        if any(not 0 <= c < MOST_CATEGORIES for c in row):
-            raise RowsError(f"labels must be category numbers from 0 to {MOST_CATEGORIES - 1}")
-    sets = [sorted({int(c) for c in row}) for row in rows]
+    given = [c for row in rows for c in row]
+    if any(issubclass(kind, bool | np.bool_) or not hasattr(kind, "__index__") for kind in set(map(type, given))):
+        raise RowsError("labels must be category numbers: whole numbers from 0 (not names, and not an indicator)")
+    if given and not 0 <= min(given) <= max(given) < MOST_CATEGORIES:
+        raise RowsError(f"labels must be category numbers from 0 to {MOST_CATEGORIES - 1}")
+    sets = [sorted(set(map(int, row))) for row in rows]
     categories = [category for row in sets for category in row]
     indptr = np.concatenate(([0], np.cumsum([len(row) for row in sets], dtype=np.int64)))
     return Labels(indptr, np.array(categories, dtype=np.int32), np.ones(len(categories), dtype=np.int8), others=-1)

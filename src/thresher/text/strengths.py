@@ -11,6 +11,7 @@ from thresher.kernels.elementary import logarithm
 from thresher.kernels.rows import Rows, unit_rows
 
 WEIGHED = ("tfidf", "cosine")
+_MOST_IN_TABLE = 1 << 16
 
 
 def inverse_frequencies(rows: Rows) -> NDArray[np.float32]:
@@ -49,7 +50,11 @@ def weighed(rows: Rows, idf: NDArray[np.float32], strength: str, known: NDArray[
     array([0.205, 0.979], dtype=float32)
     """
     if strength == "cosine":
-        counts, places = np.unique(rows.data, return_inverse=True)
+        largest = int(rows.data.max(initial=1))
+        if largest < _MOST_IN_TABLE:  # counts are whole numbers, and few are large
+            counts, places = np.arange(largest + 1), rows.data.astype(np.intp)
+        else:
+            counts, places = np.unique(rows.data, return_inverse=True)
         logarithms = (1 + logarithm(np.maximum(counts, 1))).astype(np.float32)
         counted = np.ones(rows.n_features, dtype=np.bool_) if known is None else known
         data = logarithms[places] * idf[rows.indices]

@@ -1,0 +1,70 @@
+"""Loops of the decisions: the likeliest slope of a probability, and folds of documents; `decisions.py` calls them."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.kernels.compiler import kernel
+from thresher.kernels.exponentials import write_exponentials
+
+_LARGEST_EXPONENT = 700.0
+_NEWTON_STEPS = 40
+_NEWTON_ENDS = 1e-9
+
+
+@kernel
+def likeliest_slope(
+    margins: NDArray[np.float64], targets: NDArray[np.float64], smallest: float, largest: float
+) -> float:
+    """Return the slope for which sigmoid(slope x margin) makes the targets most likely, by Newton's steps upwards.
+
+    The sums are made in the order of the array.
+    """
+    count = len(margins)
+    found, rounded = np.empty(count, dtype=np.float64), np.empty(count, dtype=np.float64)
+    slope = smallest
+    for _ in range(_NEWTON_STEPS):
+        for j in range(count):
+            found[j] = min(max(-slope * margins[j], -_LARGEST_EXPONENT), _LARGEST_EXPONENT)
+        write_exponentials(found, rounded)
+        for j in range(count):
+            found[j] = 1.0 / (1.0 + found[j])
+        gradient, curvature = 0.0, 0.0
+        for j in range(count):
+            gradient += margins[j] * (found[j] - targets[j])
+            curvature += margins[j] * margins[j] * found[j] * (1.0 - found[j])
+        # The curvature falls as the slope grows, so that a step from below never passes the zero of the gradient.
+        if gradient >= 0 or slope == largest:
+            break
+        step = -gradient / max(curvature, 1e-300)
+        slope = min(slope + step, largest)
+        if step < _NEWTON_ENDS * slope:
+            break
+    return slope
+
+
+@kernel
+def write_folds(
+    rarest: NDArray[np.int64],
+    labels: NDArray[np.bool_],
+    order: NDArray[np.int64],
+    n_folds: int,
+    fold_of: NDArray[np.int64],
+) -> None:
+    """Place documents in `order`, each in the fold with the fewest of its rarest category, of these in the smallest.
+
+    No fold may be larger than the others by more than one.
+    """
+    held = np.zeros((labels.shape[1], n_folds), dtype=np.int64)
+    sizes, whole_rounds = np.zeros(n_folds, dtype=np.int64), len(order) // n_folds
+    for placed in range(len(order)):
+        document = order[placed]
+        limit = whole_rounds + (placed >= whole_rounds * n_folds)
+        own, best = held[rarest[document]], 0
+        for fold in range(n_folds):
+            fewer = own[fold] < own[best] or (own[fold] == own[best] and sizes[fold] < sizes[best])
+            if sizes[fold] < limit and (fewer or sizes[best] >= limit):
+                best = fold
+        fold_of[document] = best
+        for category in range(labels.shape[1]):
+            held[category, best] += labels[document, category]
+        sizes[best] += 1
