@@ -25,7 +25,7 @@ from thresher.choices import choose_settings
 from thresher.datasets.document import Document
 from thresher.decisions import Decisions, choose_policy, folds, tune_thresholds
 from thresher.kernels.rows import Rows
-from thresher.settings import complete_settings, new_features
+from thresher.settings import complete_settings, constant_of, new_features
 from thresher.text.strengths import WEIGHED, inverse_frequencies, weighed
 from thresher.threads import count_threads
 
@@ -88,10 +88,11 @@ def strong_rows(settings: Mapping[str, Any], documents: Documents) -> tuple[Rows
     features = new_features(settings)
     counts = features.fit([document.content for document in documents])
     strength = settings["strength"]
-    idf = inverse_frequencies(counts) if strength in WEIGHED else None
+    constant = constant_of(settings)
+    idf = inverse_frequencies(counts, constant > 0) if strength in WEIGHED else None
 
     def strong(rows: Rows) -> Rows:
-        return rows if idf is None else weighed(rows, idf, strength)
+        return rows if idf is None else weighed(rows, idf, strength, constant=constant)
 
     return strong(counts), lambda others: strong(features.rows([document.content for document in others]))
 

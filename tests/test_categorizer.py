@@ -221,7 +221,7 @@ def test_fitting_again_forgets_what_was_learned() -> None:
 
 
 def test_new_words_and_categories_may_appear_at_any_time() -> None:
-    model = Categorizer(min_count=1)
+    model = Categorizer(min_count=1, bias=0)
     model.learn("oil prices", accept=["energy"])
     model.partial_fit(["wheat and corn"], ["grain"])
     assert model.categories == ["energy", "grain"]
@@ -399,7 +399,9 @@ def test_thresholds_follow_the_wish() -> None:
         return Categorizer(thresholds=goal).fit(*noisy).decisions.thresholds
 
     assert thresholds("fixed").tolist() == [0.7] * 6
-    assert (thresholds("precision:0.95") > thresholds("recall:0.95")).all()
+    precise, complete = thresholds("precision:0.95"), thresholds("recall:0.95")
+    assert (precise >= complete).all()
+    assert np.count_nonzero(precise > complete) >= 5
 
 
 # Looking.
@@ -518,7 +520,9 @@ def test_idf_is_frozen_at_fit_and_saved(tmp_path: Path) -> None:
 
 
 def test_a_new_word_counts_as_seen_in_one_document() -> None:
-    model = Categorizer(strength="tfidf", min_count=1).fit(["oil gas oil", "oil rose", "wheat"], ["a", "a", "b"])
+    model = Categorizer(strength="tfidf", min_count=1, bias=0).fit(
+        ["oil gas oil", "oil rose", "wheat"], ["a", "a", "b"]
+    )
     once = model.idf[model.features.names.index("wheat")]
     model.learn("barley barley", accept=["b"])
     assert model.idf[-1] == pytest.approx(once, rel=1e-6)
@@ -526,7 +530,7 @@ def test_a_new_word_counts_as_seen_in_one_document() -> None:
 
 
 def test_strengths_are_square_roots_where_there_was_no_fit() -> None:
-    model = Categorizer(strength="tfidf")
+    model = Categorizer(strength="tfidf", bias=0)
     model.learn("oil oil oil oil gas", accept=["energy"])
     strengths = {word.name: word.strength for word in model.explain("oil oil oil oil gas").words}
     assert strengths == {"oil": 2.0, "gas": 1.0}
@@ -656,7 +660,7 @@ def test_unknown_categories_are_named_with_some_that_exist() -> None:
 
 
 def test_a_null_byte_separates_words() -> None:
-    model = Categorizer(min_count=1).fit(["crude\0oil", "wheat"], ["energy", "grain"])
+    model = Categorizer(min_count=1, bias=0).fit(["crude\0oil", "wheat"], ["energy", "grain"])
     assert model.features.names == ["crude", "oil", "wheat"]
     assert model.predict(["\0oil\0crude"]) == model.predict(["oil crude"]) == [["energy"]]
 

@@ -12,6 +12,7 @@ from problems import assert_same_bits
 from thresher import Categorizer
 from thresher.errors import TextError
 from thresher.text.analysers import Text
+from thresher.text.features import CONSTANT
 from thresher.text.tokens import tokenize, words
 
 TRAIN, TEST = made_up(), made_up(10, seed=1)
@@ -24,7 +25,7 @@ def words_of(text: str) -> list[str]:
 
 def taught(text: Text, **settings: Any) -> Categorizer:
     """Return a model that has learned a text among others, words and all."""
-    model = Categorizer(**settings).fit(*TRAIN)
+    model = Categorizer(**({"bias": 0.0} | settings)).fit(*TRAIN)
     model.learn(text, accept=["special"])
     return model
 
@@ -67,7 +68,7 @@ def test_an_explanation_says_what_the_other_methods_say(preset: str) -> None:
 
 
 def test_words_stand_by_the_size_of_their_contributions() -> None:
-    model = Categorizer().fit(*TRAIN)
+    model = Categorizer(bias=0).fit(*TRAIN)
     for text in TEST.texts:
         sizes = [abs(word.contribution) for word in model.explain(text).words]
         assert sizes == sorted(sizes, reverse=True)
@@ -128,13 +129,13 @@ def test_features_of_a_field_stand_where_the_field_s_words_do(analyser: str) -> 
 
 
 def test_unknown_words_are_counted() -> None:
-    found = Categorizer().fit(*TRAIN).explain("oil unheard unheard of-course")
+    found = Categorizer(bias=0).fit(*TRAIN).explain("oil unheard unheard of-course")
     assert [word.name for word in found.words if word.name not in ("oil", "of")] == []
     assert found.unknown == 2  # "unheard" and "course"
 
 
 def test_the_strongest_words_are_those_that_weigh_most() -> None:
-    model = Categorizer().fit(*TRAIN)
+    model = Categorizer(bias=0).fit(*TRAIN)
     for_it, against_it = model.strongest_words("grain", top=8)
     weights = dict(
         zip(model.features.names, model.learner.weights_[model.categories.index("grain")].tolist(), strict=True)
@@ -147,14 +148,14 @@ def test_the_strongest_words_are_those_that_weigh_most() -> None:
 
 
 def test_only_words_that_speak_for_a_category_are_for_it() -> None:
-    for_it, against_it = Categorizer().fit(*TRAIN).strongest_words("grain", top=10**6)
+    for_it, against_it = Categorizer(bias=0).fit(*TRAIN).strongest_words("grain", top=10**6)
     assert all(weight > 0 for _, weight in for_it)
     assert all(weight < 0 for _, weight in against_it)
 
 
 @pytest.mark.parametrize("text", ["", "...", "unheard"])
 def test_a_text_without_known_words_is_explained_by_none(text: str) -> None:
-    found = Categorizer(policy="at-least-one").fit(*TRAIN).explain(text)
+    found = Categorizer(policy="at-least-one", bias=0).fit(*TRAIN).explain(text)
     assert found.words == []
     assert found.raw == found.total() == 0
     assert not found.accepted
@@ -171,3 +172,13 @@ def test_explaining_leaves_the_weights_alone() -> None:
     for text in TEST.texts:
         model.explain(text)
     assert_same_bits(model.learner.weights_, before)
+
+
+def test_the_constant_feature_is_explained_as_such_and_is_no_word() -> None:
+    model = Categorizer().fit(*TRAIN)
+    found = model.explain("oil unheard")
+    assert {word.name: word.positions for word in found.words}[CONSTANT] == []
+    assert found.raw == pytest.approx(sum(word.contribution for word in found.words), abs=1e-6)
+    words = {name for side in model.strongest_words("grain", top=10**6) for name, _ in side}
+    assert CONSTANT not in words
+    assert model.empty(["unheard", "oil"]).tolist() == [True, False]

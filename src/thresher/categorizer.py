@@ -24,7 +24,7 @@ from thresher.learners.labels import as_labels, judgements
 from thresher.newcomers import is_young, teach_young
 from thresher.prediction import Prediction, best, predictions
 from thresher.reservoir import Kept, Reservoir, as_rows, kept
-from thresher.settings import CHOOSABLE, check_settings, complete_settings, new_features, new_learner
+from thresher.settings import CHOOSABLE, check_settings, complete_settings, constant_of, new_features, new_learner
 from thresher.text.analysers import Text
 from thresher.text.features import batches
 from thresher.text.strengths import WEIGHED, inverse_frequencies, late_frequency, weighed
@@ -118,8 +118,8 @@ class Categorizer:
         if not names:
             raise TextError("there are no categories: no text has one")
         strength = settings["strength"]
-        idf = inverse_frequencies(rows) if strength in WEIGHED else self.idf[:0]
-        strong = weighed(rows, idf, strength) if len(idf) else rows
+        idf = inverse_frequencies(rows, features.has_constant) if strength in WEIGHED else self.idf[:0]
+        strong = weighed(rows, idf, strength, constant=constant_of(settings)) if len(idf) else rows
         learner = new_learner(settings)
         decisions = tuned_decisions(settings, strong, labels, len(names), progress, choice.held_out)
         learner.fit(strong, labels, n_categories=len(names), progress=reporter("learn", progress))
@@ -235,7 +235,8 @@ class Categorizer:
         # Before `fit` nothing is known of frequencies: all features count alike.
         idf = self.idf if len(self.idf) else np.ones(rows.n_features, dtype=np.float32)
         known = self.features.document_counts > 0 if len(self.idf) else None
-        return weighed(rows, idf, strength, known)
+        constant = constant_of(self.settings) if self.features.has_constant else 0.0
+        return weighed(rows, idf, strength, known, constant)
 
     def _scored(self, texts: Iterable[Text], use: Callable[[Scores, Empty], Result]) -> Iterator[Result]:
         """Yield what is made of the raw scores of batches of texts, and of which texts have no feature; on threads."""
@@ -334,11 +335,9 @@ class Categorizer:
         reported = self.decisions.reported(scores)[0]
         number = int(reported.argmax()) if category is None else self.number_of(category)
         rows = self.features.rows([text])
-        places = self.features.occurrences(text)
-        weights = self.learner.category_weights(number, rows.indices)
-        words = weighed_words(
-            self.features.names_of(rows.indices), self.learner.strengths(self._strong(rows)), weights, places
-        )
+        places, strong = self.features.occurrences(text), self._strong(rows)
+        weights = self.learner.category_weights(number, strong.indices)
+        words = weighed_words(self.features.names_of(strong.indices), self.learner.strengths(strong), weights, places)
         return Explanation(
             category=self.categories[number],
             accepted=bool(self._accepted(scores, empty)[0, number]),
@@ -355,6 +354,7 @@ class Categorizer:
         _check_top(top)
         number = self.number_of(category)
         weights = self.learner.category_weights(number, np.arange(self.features.vocabulary.count))
+        weights[: int(self.features.has_constant)] = 0  # no word
         order = np.argsort(-weights, kind="stable")
         most, least = order[:top][weights[order[:top]] > 0], order[::-1][:top][weights[order[::-1][:top]] < 0]
         strongest, weakest = (

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from thresher.decisions import choose_policy, folds
 from thresher.kernels.rows import Rows
 from thresher.learners.rows import select_rows
-from thresher.settings import new_features, new_learner
+from thresher.settings import constant_of, new_features, new_learner
 from thresher.text.analysers import Text
 from thresher.text.strengths import WEIGHED, inverse_frequencies, weighed
 from thresher.tuning import Report, Step, truth_of
@@ -246,7 +246,9 @@ class Tests:
         if key not in self._rows:
             rows = new_features(settings).fit(self.sample.texts)
             if settings["strength"] in WEIGHED:
-                rows = weighed(rows, inverse_frequencies(rows), settings["strength"])
+                constant = constant_of(settings)
+                idf = inverse_frequencies(rows, constant > 0)
+                rows = weighed(rows, idf, settings["strength"], constant=constant)
             self._rows[key] = rows
         return self._rows[key]
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 Arrays = dict[str, NDArray[Any]]
 # Where a model runs, not what it is, is left out of the file and of the digest; how settings are chosen stands apart.
 UNSTORED = ("n_threads", "block_width", "choose")
+# Settings that older files do not have, with what they mean there; so files with these values are as they were.
+LATER: dict[str, Any] = {"bias": 0.0}
 
 
 def pack(model: "Categorizer") -> tuple[dict[str, Any], Arrays]:
@@ -39,6 +41,7 @@ def pack(model: "Categorizer") -> tuple[dict[str, Any], Arrays]:
     settings["analyser"] = Analyser(model.settings["analyser"]).name
     settings["threshold_range"] = _pair(settings["threshold_range"])
     settings["discard_range"] = _pair(settings["discard_range"])
+    settings = {name: value for name, value in settings.items() if name not in LATER or value != LATER[name]}
     packed = {
         "preset": model.preset,
         "settings": settings,
@@ -140,7 +143,7 @@ def unpack_settings(packed: Mapping[str, Any], analyser: Any = None) -> dict[str
 
     `analyser` takes the place of one that was a function of the user's, which a file cannot hold.
     """
-    settings = dict(packed["settings"])
+    settings = LATER | dict(packed["settings"])
     settings["threshold_range"] = _tuple(settings["threshold_range"])
     settings["discard_range"] = _tuple(settings["discard_range"])
     if "(" in settings["analyser"] and analyser is None:

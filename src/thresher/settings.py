@@ -19,7 +19,7 @@ LEARNERS: dict[str, type[MistakeDrivenLearner]] = {
     "positive-winnow": PositiveWinnow,
     "perceptron": Perceptron,
 }
-FRACTIONS = {"theta", "alpha", "beta", "average_active", "discard_below", "size", "rate", "cap", "positive_cap"}
+FRACTIONS = {"theta", "alpha", "beta", "average_active", "discard_below", "size", "rate", "cap", "positive_cap", "bias"}
 STRENGTHS = ("binary", "linear", "sqrt", *WEIGHED)
 OWN = {
     "learner": "regularized-winnow",
@@ -30,6 +30,7 @@ OWN = {
     "thresholds": "f1",
     "folds": 5,
     "choose": "nothing",
+    "bias": 0.0,
 }
 CHOOSE = ("nothing", "quick", "thorough")
 CHOOSABLE = {"analyser", "min_count", "positive_cap"}
@@ -38,6 +39,7 @@ _REGULARIZED = {
     "strength": "cosine",
     "theta": 0.7,
     "positive_cap": 2.0,
+    "bias": 0.3,
     "max_passes": 8,
     "min_count": 2,
 }
@@ -102,6 +104,8 @@ def check_settings(settings: Mapping[str, Any]) -> None:
         raise ParameterError(f"folds={settings['folds']!r} is out of range (allowed: 2 to 100)")
     if settings["choose"] not in CHOOSE:
         raise ParameterError(f"choose={settings['choose']!r} is unknown (allowed: {', '.join(CHOOSE)})")
+    if not isinstance(settings["bias"], float) or not 0 <= settings["bias"] <= 1000:
+        raise ParameterError(f"bias={settings['bias']!r} is out of range (allowed: 0 to 1000)")
     if settings["strength"] not in STRENGTHS:
         raise ParameterError(f"strength={settings['strength']!r} is out of range (allowed: {', '.join(STRENGTHS)})")
     new_learner(settings)._check_parameters()
@@ -118,4 +122,10 @@ def new_learner(settings: Mapping[str, Any]) -> MistakeDrivenLearner:
 
 def new_features(settings: Mapping[str, Any]) -> TextFeatures:
     """Return the features that the settings describe, with none seen yet."""
-    return TextFeatures(*(settings[name] for name in ("analyser", "min_count", "max_features", "n_threads")))
+    names = ("analyser", "min_count", "max_features", "n_threads")
+    return TextFeatures(**{name: settings[name] for name in names}, constant=constant_of(settings) > 0)
+
+
+def constant_of(settings: Mapping[str, Any]) -> float:
+    """Return the strength of the feature that every document has: the bias, with strengths that keep its size."""
+    return float(settings["bias"]) if settings["strength"] in WEIGHED else 0.0

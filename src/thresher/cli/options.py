@@ -104,6 +104,7 @@ SETTINGS = {
     "rate": ("X", "Regularized Winnow: how fast a document pushes."),
     "cap": ("X", "Regularized Winnow: how far a negative document may push."),
     "positive_cap": ("X", "Regularized Winnow: how far a positive document may push."),
+    "bias": ("X", "Strength of a feature that every document has, with tfidf or cosine strengths."),
     "threshold_range": ("LOW,HIGH", "Scores that are mistakes in training, or none."),
     "average_active": ("X", "The average number of active features, or none to measure it."),
     "max_passes": ("N", "Most passes."),
@@ -137,7 +138,7 @@ _WHOLE = {
     "longest",
 }
 _FRACTIONS = {
-    "theta", "alpha", "beta", "average_active", "discard_below", "size", "rate", "cap", "positive_cap",
+    "theta", "alpha", "beta", "average_active", "discard_below", "size", "rate", "cap", "positive_cap", "bias",
 }  # fmt: skip
 _PAIRS = {"threshold_range", "discard_range"}
 

@@ -21,6 +21,8 @@ BATCH_TEXTS, BATCH_LETTERS = 768, 2**22
 MOST_FEATURES = 2**20
 
 Entries = tuple[NDArray[np.int64], NDArray[np.int64]]
+# No word is spelled like this.
+CONSTANT = "(always)"
 
 
 class TextFeatures:
@@ -57,6 +59,7 @@ class TextFeatures:
         min_count: int = 3,
         max_features: int = MOST_FEATURES,
         n_threads: int | None = None,
+        constant: bool = False,
     ) -> None:
         for name, value in (("min_count", min_count), ("max_features", max_features)):
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= 2**31 - 1:
@@ -64,9 +67,15 @@ class TextFeatures:
         self.analyser = Analyser(analyser)
         self.min_count, self.max_features = int(min_count), int(max_features)
         self.n_threads = count_threads(n_threads)
-        self.vocabulary = Vocabulary(self.max_features)
+        self.vocabulary = _first_features(constant, self.max_features)
         self.n_documents = 0
-        self.document_counts = np.zeros(0, dtype=np.int64)
+        self.document_counts = np.zeros(self.vocabulary.count, dtype=np.int64)
+
+    @property
+    def has_constant(self) -> bool:
+        """Whether feature 0 is the one that every text has, `CONSTANT`."""
+        first = self.vocabulary.stops[:1]
+        return bool(len(first)) and self.vocabulary.letters[: first[0]].tobytes() == CONSTANT.encode()
 
     @property
     def names(self) -> list[str]:
@@ -85,12 +94,13 @@ class TextFeatures:
             raise TextError("there are no texts to learn from")
         found, ends = _concatenated(counted)
         chosen = self._choose(found, seen)
-        self.vocabulary = seen.selected(chosen)
-        self.vocabulary.most = self.max_features
+        first = _first_features(self.has_constant, self.max_features)
+        self.vocabulary = first.followed_by(seen, chosen)
         renumbered = np.full(seen.count, -1, dtype=np.int64)
-        renumbered[chosen] = np.arange(len(chosen))
-        rows = _rows(found, ends, renumbered, len(chosen))
-        self.n_documents, self.document_counts = len(ends), np.bincount(rows.indices, minlength=len(chosen))
+        renumbered[chosen] = first.count + np.arange(len(chosen))
+        rows = _rows(found, ends, renumbered, self.vocabulary.count)
+        self.n_documents, self.document_counts = len(ends), np.bincount(rows.indices, minlength=rows.n_features)
+        self.document_counts[: first.count] = len(ends)
         return rows
 
     def _choose(self, found: NDArray[np.int64], seen: Vocabulary) -> NDArray[np.int64]:
@@ -223,3 +233,9 @@ def _bounded(batch: list[Any]) -> Iterator[list[Any]]:
     else:
         yield from _bounded(batch[: len(batch) // 2])
         yield from _bounded(batch[len(batch) // 2 :])
+
+
+def _first_features(constant: bool, most: int) -> Vocabulary:
+    """Return a vocabulary of no word yet."""
+    letters = np.frombuffer(CONSTANT.encode() if constant else b"", dtype=np.uint8)
+    return Vocabulary.from_names(letters, np.full(int(constant), len(letters), dtype=np.int64), most)

@@ -14,17 +14,19 @@ WEIGHED = ("tfidf", "cosine")
 _MOST_IN_TABLE = 1 << 16
 
 
-def inverse_frequencies(rows: Rows) -> NDArray[np.float32]:
+def inverse_frequencies(rows: Rows, constant: bool = False) -> NDArray[np.float32]:
     """Return each feature's idf, 1 + ln((1 + documents) / (1 + those with the feature)), over its mean in the rows.
 
-    Divided by their mean, strengths keep the size of square-root counts, so that scores start near the threshold.
+    Divided by their mean, strengths keep the size of square-root counts, so that scores start near the threshold. If
+    feature 0 is a `constant`, all documents have it.
 
     >>> inverse_frequencies(Rows(np.array([0, 2, 3]), np.array([0, 1, 0]), np.ones(3), 2)).round(2)
     array([0.88, 1.24], dtype=float32)
     """
     n_documents = len(rows.indptr) - 1
     documents = np.bincount(rows.indices, minlength=rows.n_features)
-    idf = 1 + logarithm((1 + n_documents) / (1 + documents))
+    having = np.append(n_documents, documents[1:]) if constant else documents
+    idf = 1 + logarithm((1 + n_documents) / (1 + having))
     total = np.cumsum(idf * documents)[-1]  # summed one by one: the same bits everywhere
     return np.asarray((idf / (total / max(len(rows.indices), 1))).astype(np.float32))
 
@@ -37,11 +39,18 @@ def late_frequency(idf: NDArray[np.float32], n_documents: int, document_counts: 
     return np.float32(float(idf[commonest]) * float(once) / float(usual))
 
 
-def weighed(rows: Rows, idf: NDArray[np.float32], strength: str, known: NDArray[np.bool_] | None = None) -> Rows:
+def weighed(
+    rows: Rows,
+    idf: NDArray[np.float32],
+    strength: str,
+    known: NDArray[np.bool_] | None = None,
+    constant: float = 0.0,
+) -> Rows:
     """Return rows of counts with a strength that knows how frequent features are, "tfidf" or "cosine".
 
     The length of a document's vector is that of its `known` features, by default all: those that come later must not
-    change what a document scores for categories that have not met them.
+    change what a document scores for categories that have not met them. If there is a `constant`, every row is given
+    feature 0 with that strength besides.
 
     >>> rows = Rows(np.array([0, 2]), np.array([0, 1]), np.array([1, 4], dtype=np.float32), 2)
     >>> weighed(rows, np.array([1, 2], dtype=np.float32), "tfidf").data
@@ -58,5 +67,21 @@ def weighed(rows: Rows, idf: NDArray[np.float32], strength: str, known: NDArray[
         logarithms = (1 + logarithm(np.maximum(counts, 1))).astype(np.float32)
         counted = np.ones(rows.n_features, dtype=np.bool_) if known is None else known
         data = logarithms[places] * idf[rows.indices]
-        return rows._replace(data=unit_rows(rows.indptr, data, counted[rows.indices]))
-    return rows._replace(data=np.sqrt(rows.data) * idf[rows.indices])
+        strong = rows._replace(data=unit_rows(rows.indptr, data, counted[rows.indices]))
+    else:
+        strong = rows._replace(data=np.sqrt(rows.data) * idf[rows.indices])
+    return _with_constant(strong, constant) if constant else strong
+
+
+def _with_constant(rows: Rows, strength: float) -> Rows:
+    """Return the rows with feature 0 before all others, at the same strength in each.
+
+    >>> _with_constant(Rows(np.array([0, 1, 1]), np.array([2]), np.ones(1, dtype=np.float32), 3), 0.5).indices
+    array([0, 2, 0])
+    """
+    starts = rows.indptr[:-1]
+    return rows._replace(
+        indptr=rows.indptr + np.arange(len(rows.indptr)),
+        indices=np.insert(rows.indices, starts, 0),
+        data=np.insert(rows.data, starts, np.float32(strength)),
+    )

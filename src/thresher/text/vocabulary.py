@@ -105,6 +105,12 @@ class Vocabulary:
         self._table.letters[: len(old.letters)] = old.letters
         fill_slots(self.count, self._table)
 
+    def followed_by(self, other: "Vocabulary", chosen: NDArray[np.int64]) -> "Vocabulary":
+        """Return a vocabulary of these names and, after them, some of another's."""
+        letters, stops = gathered(other.letters, other.stops, chosen)
+        stops = np.concatenate((self.stops, stops + len(self.letters)))
+        return Vocabulary.from_names(np.concatenate((self.letters, letters)), stops, self.most)
+
     def selected(self, chosen: NDArray[np.int64]) -> "Vocabulary":
         """Return a vocabulary of the chosen numbers' names, in that order."""
         return Vocabulary.from_names(*gathered(self.letters, self.stops, chosen), self.most)
