@@ -1,10 +1,10 @@
-# make demo, make test, make lint, make bench, make tables: each sets the environment up by itself.
+# make demo, make test, make lint, make bench, make accuracy, make tables: each sets the environment up by itself.
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint bench tables clean
+.PHONY: demo test lint bench accuracy tables clean
 
 demo: $(VENV)/installed
 	@mkdir -p demo && $(BIN)/thresher demo --folder demo --force
@@ -26,6 +26,12 @@ bench: $(VENV)/installed
 	  $(BIN)/python -m pip install -q -c constraints.txt -e '.[bench]' > $(VENV)/bench.txt 2>&1 || { cat $(VENV)/bench.txt; exit 1; }; \
 	  $(BIN)/python benchmarks/text.py && $(BIN)/python benchmarks/reading.py && $(BIN)/python benchmarks/audit.py; \
 	else echo "set THRESHER_DATA to a folder with reuters21578.tar.xz for the benchmarks on text"; fi
+
+# Beside scikit-learn, fastText, Vowpal Wabbit and river; takes about an hour.
+accuracy: $(VENV)/installed
+	@$(BIN)/python -m pip install -q -c constraints.txt -e '.[bench]' > $(VENV)/bench.txt 2>&1 || { cat $(VENV)/bench.txt; exit 1; }
+	@$(BIN)/python benchmarks/accuracy.py --markdown docs/accuracy.md
+	@$(BIN)/python benchmarks/online.py --streams reuters sample
 
 tables: $(VENV)/installed
 	@$(BIN)/thresher reproduce all --markdown docs/reproduction.md --report reproduction.html --force --no-json

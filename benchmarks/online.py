@@ -34,7 +34,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import Perceptron, SGDClassifier
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from thresher import Categorizer
 from thresher.datasets.document import Document

@@ -198,7 +198,7 @@ def vowpal_wabbit(rows: Any, truth: Truth) -> Score:
     remember, has it give one for each label, not normalised over them; their log-odds are its scores. It has one thread
     to learn and one to read.
     """
-    from vowpalwabbit import Workspace  # type: ignore[import-untyped, unused-ignore]
+    from vowpalwabbit import Workspace
 
     n_categories, real = truth.shape[1], np.flatnonzero(truth.any(axis=0))
     bits = min(max(int(np.ceil(np.log2(rows.shape[1] * n_categories))) + 1, 18), 26)

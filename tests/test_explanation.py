@@ -11,6 +11,7 @@ from corpora import WORDS, made_up
 from problems import assert_same_bits
 from thresher import Categorizer
 from thresher.errors import TextError
+from thresher.explanation import is_piece
 from thresher.text.analysers import Text
 from thresher.text.features import CONSTANT
 from thresher.text.tokens import tokenize, words
@@ -182,3 +183,21 @@ def test_the_constant_feature_is_explained_as_such_and_is_no_word() -> None:
     words = {name for side in model.strongest_words("grain", top=10**6) for name, _ in side}
     assert CONSTANT not in words
     assert model.empty(["unheard", "oil"]).tolist() == [True, False]
+
+
+def test_whole_words_take_the_parts_of_their_letters() -> None:
+    model = Categorizer(analyser="words+ngrams:2+chars:4-4").fit(*TRAIN)
+    text = "Freight rates: harbour freights and wheats"
+    found = model.explain(text)
+    whole = found.whole_words(text)
+    assert not any(is_piece(word.name) for word in whole)
+    assert sum(word.contribution for word in whole) == pytest.approx(found.raw, abs=1e-5)
+    named = {word.name: [text[start:end] for start, end in word.positions] for word in whole}
+    assert named["freight"] == ["Freight"]
+    assert named["freights"] == ["freights"]  # not known by itself, and yet it says something
+
+
+def test_runs_of_letters_are_no_strong_words_unless_there_is_nothing_else() -> None:
+    both, alone = (Categorizer(analyser=name).fit(*TRAIN) for name in ("words+chars:4-4", "chars:4-4"))
+    assert not any(is_piece(name) for name, _ in both.strongest_words("grain")[0])
+    assert all(is_piece(name) for name, _ in alone.strongest_words("grain")[0])

@@ -41,9 +41,10 @@ class Categorizer:
 
     Parameters
     ----------
-    preset : "paper" or "default"
-        "paper" is BalancedWinnow+ exactly as published (sections 3 and 4 of the paper), on words. "default" is
-        Regularized Winnow on strengths of unit length, with a threshold tuned for each category.
+    preset : "fast", "default", "best" or "paper"
+        "paper" is BalancedWinnow+ exactly as published (sections 3 and 4 of the paper), on words. The others are
+        Regularized Winnow on strengths of unit length, with tuned thresholds: "fast" on words, in few passes; "default"
+        on those views of the text that quick trials on held-out training documents favour; "best" after thorough ones.
     **settings
         Any setting by name: `learner` ("balanced-winnow", "regularized-winnow", "positive-winnow", "perceptron") and
         its parameters (see `thresher.BalancedWinnow`; `strength` may also be "tfidf" or "cosine", see
@@ -350,11 +351,15 @@ class Categorizer:
         )
 
     def strongest_words(self, category: str, top: int = 10) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
-        """Return the words that speak most for a category, and most against it, with their weights."""
+        """Return the words that speak most for a category, and most against it, with their weights.
+
+        Runs of letters, which are no words, are only listed where the model knows nothing else.
+        """
         _check_top(top)
         number = self.number_of(category)
         weights = self.learner.category_weights(number, np.arange(self.features.vocabulary.count))
-        weights[: int(self.features.has_constant)] = 0  # no word
+        words = self.features.is_word
+        weights = np.where(words, weights, 0) if words.any() else weights
         order = np.argsort(-weights, kind="stable")
         most, least = order[:top][weights[order[:top]] > 0], order[::-1][:top][weights[order[::-1][:top]] < 0]
         strongest, weakest = (

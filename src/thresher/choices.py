@@ -4,7 +4,7 @@ Work is counted, passes x active features x categories, never timed: the same do
 machine. Where the budget does not allow for all documents, every trial sees the same evenly drawn ones.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,6 +108,21 @@ def described(chosen: Mapping[str, Any]) -> str:
     'words+title, positive_cap 1.0'
     """
     return ", ".join(str(value) if name == "analyser" else f"{name} {value}" for name, value in chosen.items())
+
+
+def told(trials: Sequence[Trial]) -> list[str]:
+    """Write each comparison in one line.
+
+    >>> told([Trial({}, 0.91, 500, False), Trial({"analyser": "words+title"}, 0.92, 500, True)])
+    ['Tried words+title: 92.0 % right on 500 held-out documents, 91.0 % without: taken']
+    """
+    lines = []
+    for before, after in zip(trials[::2], trials[1::2], strict=True):
+        change = dict(after.settings.items() - before.settings.items())
+        share, other = (f"{100 * trial.right:.1f} %" for trial in (after, before))
+        shares = f"{share} right on {after.documents:,} held-out documents, {other} without"
+        lines.append(f"Tried {described(change)}: {shares}: {'taken' if after.chosen else 'left'}")
+    return lines
 
 
 # -- what may be chosen ------------------------------------------------------------------------------------------------

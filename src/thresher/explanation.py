@@ -49,6 +49,30 @@ class Explanation:
             total += np.float32(word.contribution)
         return float(total)
 
+    def whole_words(self, text: str) -> list[Word]:
+        """Return the words of the text, with what runs of their letters add to the score; the sum stays the same.
+
+        What a run adds is shared out evenly among the places where it stands.
+        """
+        names = {place: word.name for word in self.words if not is_piece(word.name) for place in word.positions}
+        found = {word.name: word for word in self.words if not (is_piece(word.name) and word.positions)}
+        for piece in (word for word in self.words if is_piece(word.name)):
+            for place in piece.positions:
+                name, share = names.get(place, text[slice(*place)].lower()), piece.contribution / len(piece.positions)
+                before = found.get(name, Word(name, 0.0, 0.0, 0.0, [], piece.number))
+                places = before.positions if place in before.positions else [*before.positions, place]
+                found[name] = before._replace(contribution=before.contribution + share, positions=places)
+        return sorted(found.values(), key=_by_size)
+
+
+def is_piece(name: str) -> bool:
+    """Tell whether a feature is a run of letters of a word, as the analyser `chars` makes them."""
+    return name.startswith("#")
+
+
+def _by_size(word: Word) -> tuple[float, int]:
+    return -abs(word.contribution), word.number
+
 
 class Change(NamedTuple):
     """What one correction did to a feature's weight."""
@@ -76,7 +100,7 @@ def weighed_words(
         Word(name, float(strength * weight), float(strength), float(weight), places.get(name, []), int(number))
         for name, strength, weight, number in zip(names, rows.data, weights, rows.indices, strict=True)
     ]
-    return sorted(words, key=lambda word: (-abs(word.contribution), word.number))
+    return sorted(words, key=_by_size)
 
 
 Weights = dict[str, NDArray[np.float32]]

@@ -93,18 +93,19 @@ def show_explanation(shell: Shell, found: "Explanation", text: str, shown: int =
         return
     shell.say(f"{found.category}: {verdict}, score {found.score:.2f}, probability {found.probability:.2f}", "bold")
     marked = visible(text)
-    for word in found.words[:shown]:
+    words = found.whole_words(text)
+    for word in words[:shown]:
         for start, end in word.positions if word.contribution else ():
             marked.stylize("green" if word.contribution > 0 else "magenta", start, end)
     shell.out.print(marked)
-    most = max((abs(word.contribution) for word in found.words), default=0.0) or 1.0
+    most = max((abs(word.contribution) for word in words), default=0.0) or 1.0
     rows = [
         [
             word.name,
             f"{word.contribution:+.3f}",
             _signs(word.contribution / most),
         ]
-        for word in found.words[:shown]
+        for word in words[:shown]
         if word.contribution
     ]
     shell.table("", ["word", " contribution", ""], rows)

@@ -91,6 +91,8 @@ def _category(model: "Categorizer", number: int, words: int) -> dict[str, Any]:
 
 
 def _show(shell: Shell, model: "Categorizer", found: dict[str, Any]) -> None:
+    from thresher.choices import told
+
     size = size_of(found["bytes"])
     shell.say(f"{found['learner']}, preset {found['preset']}, digest {found['digest']}, {size}")
     shell.say(f"{found['categories']:,} categories, {found['features']:,} features, policy {found['policy']}")
@@ -102,6 +104,8 @@ def _show(shell: Shell, model: "Categorizer", found: dict[str, Any]) -> None:
         for row in sorted(found["per_category"], key=lambda row: -row["positives"])
     ]  # fmt: skip
     shell.table("", ["category", " documents", " threshold", "words for it", "words against it"], rows)
+    for line in told(model.trials):
+        shell.say(line)
     shell.say("Settings: " + ", ".join(f"{name} {value}" for name, value in sorted(found["settings"].items())))
 
 

@@ -60,7 +60,7 @@ def train(
         found["cross_validation"] = _cross_validated(shell, documents, n_folds, settings)
     digest = model.save(output)
     shown = _summary(model, len(documents)) | {"seconds": round(seconds, 3), "model": str(output), "digest": digest}
-    _show(shell, shown, found, output)
+    _show(shell, model, shown, found, output)
 
 
 def labelled_documents(shell: Shell, read: Read, source: str) -> "list[Document]":
@@ -88,10 +88,16 @@ def _summary(model: "Categorizer", n_documents: int) -> dict[str, Any]:
         "passes": int(model.learner.n_passes_.max(initial=0)),
         "first_mistakes": int(mistakes[0].sum()) if len(mistakes) else 0,
         "last_mistakes": int(mistakes[-1].sum()) if len(mistakes) else 0,
+        "analyser": model.features.analyser.name,
+        "trials": [trial._asdict() for trial in model.trials],
     }
 
 
-def _show(shell: Shell, shown: dict[str, Any], found: "dict[str, Evaluation]", output: Path) -> None:
+def _show(
+    shell: Shell, model: "Categorizer", shown: dict[str, Any], found: "dict[str, Evaluation]", output: Path
+) -> None:
+    from thresher.choices import told
+
     if shell.json:
         shell.emit(shown | {name: evaluation.summary() for name, evaluation in found.items()})
         return
@@ -100,6 +106,8 @@ def _show(shell: Shell, shown: dict[str, Any], found: "dict[str, Evaluation]", o
         f"{shown['features']:,} features, {shown['passes']} passes in {shown['seconds']:.1f} s"
     )
     shell.say(f"Mistakes: {shown['first_mistakes']:,} in the first pass, {shown['last_mistakes']:,} in the last")
+    for line in told(model.trials):
+        shell.say(line)
     if shown["features"] < _FEW_FEATURES:
         shell.remark("few features were seen often enough: --min-count 1 keeps them all")
     for name, evaluation in found.items():

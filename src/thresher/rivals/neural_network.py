@@ -178,7 +178,7 @@ class NeuralNetwork:
 def _one_thread() -> Any:
     """Let linear algebra use one thread: its sums have another order, and other bits, with every number of threads."""
     try:
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+        from threadpoolctl import threadpool_limits
     except ImportError:
         raise MissingPackageError("networks need scikit-learn (pip install 'thresher[rivals]')") from None
     return threadpool_limits(1)

@@ -86,6 +86,14 @@ class TextFeatures:
         """Return the names of some features."""
         return names(*gathered(self.vocabulary.letters, self.vocabulary.stops, numbers))
 
+    @property
+    def is_word(self) -> NDArray[np.bool_]:
+        """Which features are words or made of them: neither runs of letters, which begin with #, nor the constant."""
+        starts = np.append(0, self.vocabulary.stops)[:-1]
+        found = self.vocabulary.letters[starts] != ord("#") if len(starts) else np.zeros(0, dtype=np.bool_)
+        found[: int(self.has_constant)] = False
+        return found
+
     def fit(self, texts: Iterable[Text]) -> Rows:
         """Learn the features of the texts, and return the texts as rows of them."""
         seen = Vocabulary()
