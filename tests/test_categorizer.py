@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from problems import assert_same_bits
 from thresher import BalancedWinnow, Categorizer
 from thresher.errors import NotFittedError, ParameterError, TextError, ThresherError
 from thresher.kernels.elementary import logarithm
+from thresher.text.analysers import CONSTANT
 from thresher.text.features import TextFeatures
 
 TRAIN, TEST = made_up(), made_up(200, seed=1)
@@ -700,3 +702,39 @@ def test_looking_before_learning_is_refused() -> None:
             look(["wheat"])
     with pytest.raises(NotFittedError, match="learned nothing yet"):
         model.explain("wheat")
+
+
+# The constant feature.
+
+
+def test_a_token_spelled_like_the_constant_is_left_out(tmp_path: Path) -> None:
+    texts, labels = ["is (always) true", "is never true"] * 6, ["yes", "no"] * 6
+    model = Categorizer(analyser=str.split, min_count=1).fit(texts, labels)
+    model.learn("(always) so", accept=["yes"])
+    assert model.features.names.count(CONSTANT) == 1
+    model.save(tmp_path / "m")
+    assert Categorizer.load(tmp_path / "m", analyser=str.split).digest() == model.digest()
+
+
+def test_empty_texts_teach_nothing_in_fit() -> None:
+    texts, labels = [*TRAIN.texts, *[""] * 50], [*TRAIN.categories, *[["energy"]] * 50]
+    model, other = (Categorizer(thresholds="fixed", choose="nothing").fit(*data) for data in ((texts, labels), TRAIN))
+    text = TEST.texts[0]
+    assert model.decision_function([text])[0, 0] == pytest.approx(other.decision_function([text])[0, 0], abs=0.1)
+
+
+def test_an_interrupted_first_correction_leaves_the_model_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Categorizer()
+    digest = model.digest()
+    monkeypatch.setattr(type(model.learner), "partial_fit", Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        model.learn("oil rose", accept=["energy"])
+    assert model.digest() == digest
+
+
+def test_the_constant_is_not_counted_among_the_most_features() -> None:
+    model = Categorizer(max_features=4, min_count=1).fit(*TRAIN)
+    assert len(model.features.names) == 5
+    cold = Categorizer(max_features=2)
+    cold.partial_fit(["oil rose"], ["energy"])
+    assert cold.features.names == [CONSTANT, "oil", "rose"]

@@ -42,7 +42,7 @@ def chosen(texts: list[Any], categories: Any = HALVES, **settings: Any) -> Categ
     return Categorizer(**given).fit(texts, categories)
 
 
-def allow(monkeypatch: pytest.MonkeyPatch, **limits: float) -> None:
+def allow(monkeypatch: pytest.MonkeyPatch, **limits: Any) -> None:
     monkeypatch.setitem(EFFORTS, "quick", EFFORTS["quick"]._replace(**limits))
 
 
@@ -161,5 +161,25 @@ def test_described_writes_settings_in_one_line() -> None:
 def test_scores_of_the_trials_are_those_that_tuning_would_find(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = in_pairs()
     model = chosen(texts, thresholds="f1")
-    monkeypatch.setattr(choices.Tests, "held_out", lambda *_: {})
+    monkeypatch.setattr(choices.Rounds, "held_out", lambda *_: {})
     assert model.digest() == chosen(texts, thresholds="f1").digest()
+
+
+def test_a_given_function_is_peeked_at_itself() -> None:
+    marks = ["!!", "??"] * 60  # no words at all
+    model = Categorizer(analyser=list, min_count=1).fit(marks, ["loud", "unsure"] * 60)
+    assert model.predict(["!"]) == [["loud"]]
+
+
+def test_a_sample_without_features_chooses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    allow(monkeypatch, work=120 * 4 * 20 * 2)  # about a hundred of the documents
+    texts = shuffled("down", "up") * 4
+    model = Categorizer(min_count=470, thresholds="fixed").fit(texts, HALVES * 4)
+    assert model.trials == []
+
+
+def test_comparisons_are_told_in_the_same_order_always() -> None:
+    before = choices.Trial({}, 0.5, 10, False)
+    after = choices.Trial({"analyser": "words", "min_count": 5, "positive_cap": 1.0}, 0.6, 10, True)
+    shares = "60.0 % right on 10 held-out documents, 50.0 % without"
+    assert choices.told([before, after]) == [f"Tried words, min_count 5, positive_cap 1.0: {shares}: taken"]

@@ -12,8 +12,7 @@ from problems import assert_same_bits
 from thresher import Categorizer
 from thresher.errors import TextError
 from thresher.explanation import is_piece
-from thresher.text.analysers import Text
-from thresher.text.features import CONSTANT
+from thresher.text.analysers import CONSTANT, Text
 from thresher.text.tokens import tokenize, words
 
 TRAIN, TEST = made_up(), made_up(10, seed=1)

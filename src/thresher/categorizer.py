@@ -48,10 +48,10 @@ class Categorizer:
     **settings
         Any setting by name: `learner` ("balanced-winnow", "regularized-winnow", "positive-winnow", "perceptron") and
         its parameters (see `thresher.BalancedWinnow`; `strength` may also be "tfidf" or "cosine", see
-        `thresher.text.strengths`); `analyser`, `min_count`, `max_features` (see `thresher.text.features`);
-        `policy` ("auto", "above", "at-least-one", "exactly-one", "at-most-K"); `thresholds` ("fixed" at theta, or tuned
-        by cross-validation on the training documents for "f1", "macro-f1", "break-even", "precision:P" or
-        "recall:R"); `folds`; `choose` ("nothing", "quick", "thorough").
+        `thresher.text.strengths`); `analyser`, `min_count`, `max_features` (see `thresher.text.features`); `bias`, the
+        strength of a feature that every document has; `policy` ("auto", "above", "at-least-one", "exactly-one",
+        "at-most-K"); `thresholds` ("fixed" at theta, or tuned by cross-validation on the training documents for "f1",
+        "macro-f1", "break-even", "precision:P" or "recall:R"); `folds`; `choose` ("nothing", "quick", "thorough").
 
     Notes
     -----
@@ -151,7 +151,8 @@ class Categorizer:
     def learn(self, text: Text, accept: Iterable[str] = (), reject: Iterable[str] = ()) -> Correction:
         """Learn one correction: categories in neither list are left alone. Returns what changed.
 
-        A category that is not known yet is added if it is accepted, and an error if it is rejected.
+        A category that is not known yet is added if it is accepted, and an error if it is rejected. The constant
+        feature learns too, but is no word and not reported.
         """
         accepted, rejected = category_set(accept), category_set(reject)
         self._check_correction(accepted, rejected)
@@ -197,7 +198,7 @@ class Categorizer:
         try:
             self.learner.partial_fit(self._strong(rows), labels, n_categories=len(names))
         except BaseException:
-            known = self.learner.n_features_ if self.learner.is_fitted else 0
+            known = self.learner.n_features_ if self.learner.is_fitted else int(self.features.has_constant)
             self.features.forget(known)
             self.idf = self.idf[:known]
             raise

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.decisions import choose_policy, folds
+from thresher.errors import TextError
 from thresher.kernels.rows import Rows
 from thresher.learners.rows import select_rows
 from thresher.settings import constant_of, new_features, new_learner
 from thresher.text.analysers import Text
 from thresher.text.strengths import WEIGHED, inverse_frequencies, weighed
-from thresher.tuning import Report, Step, truth_of
+from thresher.tuning import MOST_TUNED, Report, Step, reporter, truth_of
 
 PAIRS_AND_LETTERS = "words+ngrams:2+chars:4-4"
 _HIGHER_COUNT = 5  # the least occurrences of a feature where there would be too many otherwise
@@ -24,6 +25,7 @@ _PARTS, _FEW_PARTS = 5, 3
 _FEWEST = 100  # documents that trials need
 _PEEK = 400  # documents from which the work of a trial is estimated
 _LONGEST_TITLE = 200  # characters
+_MOST_ACTIVE = 3e7  # features of all documents of a sample: some 3 GB
 
 
 class Effort(NamedTuple):
@@ -33,9 +35,13 @@ class Effort(NamedTuple):
     weights: float  # features x categories of the largest model
     gain: float  # of the share of right decisions, for what costs more
     errors: float  # standard errors that it must be larger than
+    views: tuple[str, ...]  # to try after the words, the dearest last
 
 
-EFFORTS = {"quick": Effort(2e9, 6e7, 0.002, 1.0), "thorough": Effort(6e10, 2e8, 0.0, 0.25)}
+EFFORTS = {
+    "quick": Effort(2e9, 6e7, 0.002, 1.0, (PAIRS_AND_LETTERS,)),
+    "thorough": Effort(6e10, 2e8, 0.0, 0.25, ("words+ngrams:2", PAIRS_AND_LETTERS, "words+ngrams:3+chars:3-5")),
+}
 
 
 class Trial(NamedTuple):
@@ -82,23 +88,33 @@ def choose_settings(
 ) -> Choice:
     """Return what the documents choose of the settings that were not `given`, as the setting "choose" says."""
     effort = EFFORTS.get(settings["choose"])
-    sample = _sample(settings, texts, labels, n_categories, effort) if effort else None
-    if effort is None or sample is None:
+    if effort is None or len(texts) < _FEWEST:
         return NO_CHOICE
-    tests, trials, best = Tests(settings, sample, effort), list[Trial](), dict[str, Any]()
-    for number, change in enumerate(changes := _changes(settings, sample)):
-        tried = tests.fitting(best, change(dict(settings) | best), given)
+    try:
+        return _choose(settings, given, _sample(settings, given, texts, labels, n_categories, effort), effort, progress)
+    except TextError:  # a sample without features
+        return NO_CHOICE
+
+
+def _choose(
+    settings: Mapping[str, Any], given: Collection[str], sample: Sample, effort: Effort, progress: Report | None
+) -> Choice:
+    if len(sample.texts) < _FEWEST:
+        return NO_CHOICE
+    rounds, trials, best = Rounds(settings, sample, effort), list[Trial](), dict[str, Any]()
+    for number, change in enumerate(changes := _changes(settings, sample, effort)):
+        tried = rounds.fitting(best, change(dict(settings) | best), given)
         if tried is None:
             continue
         if progress is not None:
             progress(Step(f"choose: {described(tried)}", number, len(changes)))
-        found = tests.compare(best, tried)
+        found = rounds.compare(best, tried, progress)
         better = found.after - found.before > max(effort.gain, effort.errors * found.error)
         trials.append(Trial(best, found.before, found.documents, not better))
         trials.append(Trial(tried, found.after, found.documents, better))
         best = tried if better else best
-        tests.forget_all_but(best)
-    return Choice(best, trials, tests.held_out(best))
+        rounds.forget_all_but(best)
+    return Choice(best, trials, rounds.held_out(best))
 
 
 def described(chosen: Mapping[str, Any]) -> str:
@@ -118,7 +134,7 @@ def told(trials: Sequence[Trial]) -> list[str]:
     """
     lines = []
     for before, after in zip(trials[::2], trials[1::2], strict=True):
-        change = dict(after.settings.items() - before.settings.items())
+        change = {name: value for name, value in after.settings.items() if before.settings.get(name) != value}
         share, other = (f"{100 * trial.right:.1f} %" for trial in (after, before))
         shares = f"{share} right on {after.documents:,} held-out documents, {other} without"
         lines.append(f"Tried {described(change)}: {shares}: {'taken' if after.chosen else 'left'}")
@@ -128,7 +144,7 @@ def told(trials: Sequence[Trial]) -> list[str]:
 # -- what may be chosen ------------------------------------------------------------------------------------------------
 
 
-def _changes(settings: Mapping[str, Any], sample: Sample) -> list[Change]:
+def _changes(settings: Mapping[str, Any], sample: Sample, effort: Effort) -> list[Change]:
     """Return the changes to try in turn, each upon what was chosen before; an empty one is not tried."""
 
     def view(name: str) -> Change:
@@ -141,10 +157,8 @@ def _changes(settings: Mapping[str, Any], sample: Sample) -> list[Change]:
         return lambda current: {"positive_cap": value} if "positive_cap" in current else {}
 
     frequent = np.count_nonzero(sample.truth) > sample.truth.size / 4
-    if settings["choose"] == "quick":
-        return [view(PAIRS_AND_LETTERS), title, *([cap(1.0)] if frequent else [])]
-    views = [view(name) for name in ("words+ngrams:2", PAIRS_AND_LETTERS, "words+ngrams:3+chars:3-5")]
-    return [*views, title, cap(1.0), cap(4.0)]
+    caps = [cap(1.0), cap(4.0)] if settings["choose"] == "thorough" else [cap(1.0)] if frequent else []
+    return [*map(view, effort.views), title, *caps]
 
 
 def _have_titles(texts: list[Text]) -> bool:
@@ -162,16 +176,20 @@ def _has_title(text: Text) -> bool:
 
 
 def _sample(
-    settings: Mapping[str, Any], texts: list[Text], labels: list[list[int]], n_categories: int, effort: Effort
-) -> Sample | None:
-    """Return as many documents as the budget allows for the dearest view; None if that is too few."""
+    settings: Mapping[str, Any],
+    given: Collection[str],
+    texts: list[Text],
+    labels: list[list[int]],
+    n_categories: int,
+    effort: Effort,
+) -> Sample:
+    """Return as many documents as the budget and the memory allow for the dearest view."""
     peeked = [texts[i] for i in _spread(len(texts), _PEEK)]
-    dearest = new_features(dict(settings) | {"analyser": PAIRS_AND_LETTERS, "min_count": 1})
-    active = len(dearest.fit(peeked).indices) if peeked else 0
-    work = _half(settings["max_passes"]) * (1 + active / max(len(peeked), 1)) * n_categories  # of one document
-    chosen = _spread(len(texts), int(effort.work / work))
-    if len(chosen) < _FEWEST:
-        return None
+    dearest = settings["analyser"] if "analyser" in given else effort.views[-1]
+    active = len(new_features(dict(settings) | {"analyser": dearest, "min_count": 1}).fit(peeked).indices) / len(peeked)
+    work = _half(settings["max_passes"]) * (1 + active) * n_categories  # of one document
+    most = min(effort.work / work, _MOST_ACTIVE / (1 + active), MOST_TUNED / n_categories)
+    chosen = _spread(len(texts), int(most))
     own = [labels[i] for i in chosen]
     truth, one_each = truth_of(own, n_categories), choose_policy([len(row) for row in own]) == "exactly-one"
     return Sample([texts[i] for i in chosen], own, truth, folds(truth, _PARTS), one_each, len(texts))
@@ -200,12 +218,12 @@ class Comparison(NamedTuple):
     documents: int
 
 
-class Tests:
+class Rounds:
     """Comparisons of settings on the same held-out documents; what was found is kept."""
 
     def __init__(self, settings: Mapping[str, Any], sample: Sample, effort: Effort) -> None:
         self.settings, self.sample, self.effort = dict(settings), sample, effort
-        self._rows: dict[tuple[Any, int], Rows] = {}
+        self._rows: dict[tuple[str, int], Rows] = {}
         self._scores: dict[tuple[str, int, int], NDArray[np.float32]] = {}
 
     def fitting(self, best: dict[str, Any], change: dict[str, Any], given: Collection[str]) -> dict[str, Any] | None:
@@ -221,7 +239,7 @@ class Tests:
         growth = np.sqrt(self.sample.n_documents / len(self.sample.texts))
         return bool(self._strong(chosen).n_features * growth * self.sample.truth.shape[1] <= self.effort.weights)
 
-    def compare(self, before: dict[str, Any], after: dict[str, Any]) -> Comparison:
+    def compare(self, before: dict[str, Any], after: dict[str, Any], progress: Report | None = None) -> Comparison:
         """Compare on as many documents as the budget allows for."""
         passes = self.settings["max_passes"]
         n_parts = min(self._affordable(before, passes), self._affordable(after, passes))
@@ -231,10 +249,10 @@ class Tests:
         held_out = self.sample.parts < n_parts
         truth, right = self.sample.truth[held_out], []
         for chosen in (before, after):
-            scores = np.empty(self.sample.truth.shape, dtype=np.float32)
+            scores = np.empty(truth.shape, dtype=np.float32)
             for part in range(n_parts):
-                scores[self.sample.parts == part] = self._scored(chosen, passes, part)
-            right.append(_right_decisions(scores[held_out], truth, self.sample.one_each))
+                scores[self.sample.parts[held_out] == part] = self._scored(chosen, passes, part, progress)
+            right.append(_right_decisions(scores, truth, self.sample.one_each))
         decisions = max(np.count_nonzero(truth), 1)
         shares = [float(found.sum() / decisions) for found in right]
         error = float(np.sqrt(((right[1] - right[0]) ** 2).sum()) / decisions)
@@ -251,13 +269,13 @@ class Tests:
         return {part: scores for (*key, part), scores in self._scores.items() if whole and tuple(key) == wanted}
 
     def forget_all_but(self, chosen: dict[str, Any]) -> None:
-        """Drop the scores of settings that have lost."""
-        kept = described(chosen)
+        """Drop the scores and rows of settings that have lost."""
+        kept, key = described(chosen), self._key(chosen)
         self._scores = {key: scores for key, scores in self._scores.items() if key[0] == kept}
+        self._rows = {own: rows for own, rows in self._rows.items() if own == key}
 
     def _strong(self, chosen: dict[str, Any]) -> Rows:
-        settings = self.settings | chosen
-        key = (str(settings["analyser"]), settings["min_count"])
+        settings, key = self.settings | chosen, self._key(chosen)
         if key not in self._rows:
             rows = new_features(settings).fit(self.sample.texts)
             if settings["strength"] in WEIGHED:
@@ -267,7 +285,13 @@ class Tests:
             self._rows[key] = rows
         return self._rows[key]
 
-    def _scored(self, chosen: dict[str, Any], passes: int, part: int) -> NDArray[np.float32]:
+    def _key(self, chosen: dict[str, Any]) -> tuple[str, int]:
+        settings = self.settings | chosen
+        return str(settings["analyser"]), settings["min_count"]
+
+    def _scored(
+        self, chosen: dict[str, Any], passes: int, part: int, progress: Report | None = None
+    ) -> NDArray[np.float32]:
         """Return the scores of a part by a learner that has not seen it."""
         key = (described(chosen), passes, part)
         if key not in self._scores:
@@ -275,7 +299,8 @@ class Tests:
             inside, outside = np.flatnonzero(sample.parts != part), np.flatnonzero(sample.parts == part)
             labels = [sample.labels[i] for i in inside]
             learner = new_learner(self.settings | chosen | {"max_passes": passes})
-            learner.fit(select_rows(rows, inside), labels, n_categories=sample.truth.shape[1])
+            report = reporter(f"choose: {described(chosen) or self.settings['analyser']} {part + 1}", progress)
+            learner.fit(select_rows(rows, inside), labels, n_categories=sample.truth.shape[1], progress=report)
             self._scores[key] = learner.score(select_rows(rows, outside))
         return self._scores[key]
 

@@ -19,7 +19,7 @@ from thresher.kernels.weights import DISCARDED, LARGEST_WEIGHT, LATE, Weights
 from thresher.learners.blocks import Blocks, Matrices
 from thresher.model_header import canonical_json
 from thresher.reservoir import Kept, Reservoir
-from thresher.settings import check_settings, new_features, new_learner
+from thresher.settings import CHOOSABLE, check_settings, new_features, new_learner
 from thresher.text.analysers import Analyser
 from thresher.text.strengths import WEIGHED
 from thresher.text.tokens import names
@@ -177,13 +177,22 @@ def unpack(packed: Mapping[str, Any], arrays: Arrays, model: "Categorizer") -> N
 
 
 def _unpack_choices(model: "Categorizer", packed: Mapping[str, Any]) -> None:
-    given, chosen = packed["given"], packed["chosen"]
-    _require(isinstance(given, list) and all(isinstance(name, str) for name in given), "the settings given are no list")
-    _require(isinstance(chosen, dict) and chosen.keys() <= model.settings.keys(), "an unknown setting was chosen")
+    given, chosen, trials = packed["given"], packed["chosen"], packed["trials"]
+    _require(isinstance(given, list) and set(given) <= CHOOSABLE, "the settings given are not such as may be chosen")
+    _require(isinstance(chosen, dict) and chosen.keys() <= CHOOSABLE, "a setting was chosen that may not be")
+    _require(isinstance(trials, list) and len(trials) % 2 == 0 and all(map(_is_trial, trials)), "a trial is no trial")
     check_settings(model.settings | chosen)
     model.given, model.chosen = frozenset(given), chosen
-    model.trials = [Trial(*trial) for trial in packed["trials"]]
+    model.trials = [Trial(*trial) for trial in trials]
     model.features = new_features(model.settings | chosen)
+
+
+def _is_trial(trial: Any) -> bool:
+    settings, right, documents, chosen = trial
+    known = isinstance(settings, dict) and settings.keys() <= CHOOSABLE
+    scalar = known and all(isinstance(value, str | int | float) for value in settings.values())
+    number = isinstance(right, float) and 0 <= right <= 1 and type(documents) is int and documents >= 0
+    return bool(scalar and number and isinstance(chosen, bool))
 
 
 def check_same(packed: Mapping[str, Any], arrays: Arrays, model: "Categorizer") -> None:
@@ -223,7 +232,7 @@ def _unpack_features(model: "Categorizer", packed: Mapping[str, Any], arrays: Ar
     letters, stops = arrays["features.letters"], _stops(arrays, "features")
     found = names(letters, stops)
     _require(len(set(found)) == len(found), "two features have the same name")
-    model.features.vocabulary = Vocabulary.from_names(letters, stops, model.features.max_features)
+    model.features.vocabulary = Vocabulary.from_names(letters, stops, model.features.vocabulary.most)
     model.features.n_documents = int(packed["n_documents"])
     model.features.document_counts = arrays["features.documents"]
     model.idf = arrays["features.idf"]

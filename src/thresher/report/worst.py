@@ -66,7 +66,7 @@ def _error(kind: str, model: Categorizer, document: Document, evaluation: "Evalu
     text = document.content
     plain = "\n".join(text.values()) if isinstance(text, Mapping) else text
     explained = model.explain(text, category)
-    words = explained.whole_words(plain)[:MOST_WORDS]
+    words = explained.whole_words(plain)
     return Error(
         kind=kind,
         category=category,
@@ -74,7 +74,7 @@ def _error(kind: str, model: Categorizer, document: Document, evaluation: "Evalu
         id=evaluation.ids[i],
         true=sorted(document.categories),
         predicted=[evaluation.categories[k] for k in np.flatnonzero(evaluation.accepted[i])],
-        pieces=excerpt(plain, explained.words),
-        words=[(word.name, signed(word.contribution)) for word in words if word.contribution],
+        pieces=excerpt(plain, words),
+        words=[(word.name, signed(word.contribution)) for word in words[:MOST_WORDS] if word.contribution],
         same_model=abs(explained.score - score) <= SAME_SCORE * max(1, abs(score)),
     )

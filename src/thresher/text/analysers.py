@@ -32,6 +32,8 @@ _ALLOWED = (
     "words, lemmas, lemmas:LANGUAGE, nouns-and-verbs, ngrams:2 to 5, sparse:2:WINDOW, sparse:3:WINDOW, sets:sentence, "
     "sets:document, chars:LOW-HIGH, title, joined with +, or functions from str to strings"
 )
+# The feature that every document has, where a model wants one; no text may have it otherwise.
+CONSTANT = "(always)"
 _PLAIN_FIELDS = ("title", "body", "text")
 
 
@@ -179,4 +181,4 @@ def _strings(function: Callable[[str], Iterable[str]], text: str) -> list[str]:
         raise TextError(
             f"the analyser {_name_of(function)} must give strings that are not empty, and gave {type(given).__name__}"
         )
-    return features
+    return [feature for feature in features if feature != CONSTANT]

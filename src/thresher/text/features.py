@@ -11,7 +11,7 @@ from thresher.errors import ParameterError, TextError
 from thresher.kernels.rows import Rows
 from thresher.kernels.tokens import Tokens
 from thresher.kernels.vocabulary import rows_from_entries
-from thresher.text.analysers import Analyser, Part, Text
+from thresher.text.analysers import CONSTANT, Analyser, Part, Text
 from thresher.text.derived import NONE, document_of, gathered
 from thresher.text.tokens import names, places_in
 from thresher.text.vocabulary import Vocabulary, entries
@@ -21,8 +21,6 @@ BATCH_TEXTS, BATCH_LETTERS = 768, 2**22
 MOST_FEATURES = 2**20
 
 Entries = tuple[NDArray[np.int64], NDArray[np.int64]]
-# No word is spelled like this.
-CONSTANT = "(always)"
 
 
 class TextFeatures:
@@ -34,6 +32,8 @@ class TextFeatures:
         See `thresher.text.analysers`.
     min_count : int
         `fit` keeps the features that occur at least so often in all its texts together.
+    constant : bool
+        Whether feature 0 is one that no text has by itself, `CONSTANT`, for the strengths to fill in.
     max_features : int
         `fit` keeps at most so many, the most frequent; later, features beyond the cap are not taken up.
     n_threads : int or None
@@ -246,4 +246,4 @@ def _bounded(batch: list[Any]) -> Iterator[list[Any]]:
 def _first_features(constant: bool, most: int) -> Vocabulary:
     """Return a vocabulary of no word yet."""
     letters = np.frombuffer(CONSTANT.encode() if constant else b"", dtype=np.uint8)
-    return Vocabulary.from_names(letters, np.full(int(constant), len(letters), dtype=np.int64), most)
+    return Vocabulary.from_names(letters, np.full(int(constant), len(letters), dtype=np.int64), most + constant)

@@ -49,8 +49,8 @@ def weighed(
     """Return rows of counts with a strength that knows how frequent features are, "tfidf" or "cosine".
 
     The length of a document's vector is that of its `known` features, by default all: those that come later must not
-    change what a document scores for categories that have not met them. If there is a `constant`, every row is given
-    feature 0 with that strength besides.
+    change what a document scores for categories that have not met them. If there is a `constant`, every row that is not
+    empty is given feature 0 with that strength besides.
 
     >>> rows = Rows(np.array([0, 2]), np.array([0, 1]), np.array([1, 4], dtype=np.float32), 2)
     >>> weighed(rows, np.array([1, 2], dtype=np.float32), "tfidf").data
@@ -74,14 +74,15 @@ def weighed(
 
 
 def _with_constant(rows: Rows, strength: float) -> Rows:
-    """Return the rows with feature 0 before all others, at the same strength in each.
+    """Return the rows with feature 0 before all others, at the same strength in each; but for empty ones.
 
     >>> _with_constant(Rows(np.array([0, 1, 1]), np.array([2]), np.ones(1, dtype=np.float32), 3), 0.5).indices
-    array([0, 2, 0])
+    array([0, 2])
     """
-    starts = rows.indptr[:-1]
+    filled = np.diff(rows.indptr) > 0
+    starts = rows.indptr[:-1][filled]
     return rows._replace(
-        indptr=rows.indptr + np.arange(len(rows.indptr)),
+        indptr=rows.indptr + np.append(0, np.cumsum(filled)),
         indices=np.insert(rows.indices, starts, 0),
         data=np.insert(rows.data, starts, np.float32(strength)),
     )
