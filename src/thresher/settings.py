@@ -47,7 +47,7 @@ _REGULARIZED = {
 PRESETS: dict[str, dict[str, Any]] = {
     "fast": _REGULARIZED | {"max_passes": 4, "folds": 2},
     "default": _REGULARIZED | {"choose": "quick"},
-    "best": _REGULARIZED | {"choose": "thorough", "max_passes": 12},
+    "best": _REGULARIZED | {"choose": "thorough"},
     "paper": {"learner": "balanced-winnow", "policy": "above", "thresholds": "fixed"},
 }
 # What those presets set for another learner than their own: averaged weights, and a range as wide as the learner
