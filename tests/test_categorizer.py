@@ -738,3 +738,10 @@ def test_the_constant_is_not_counted_among_the_most_features() -> None:
     cold = Categorizer(max_features=2)
     cold.partial_fit(["oil rose"], ["energy"])
     assert cold.features.names == [CONSTANT, "oil", "rose"]
+
+
+def test_a_field_that_is_no_text_is_refused_in_one_line() -> None:
+    texts: list[Any] = [{"title": None, "body": "oil"}] * 3
+    for preset in ("fast", "default"):
+        with pytest.raises(TextError, match="a text must be str or fields of str"):
+            Categorizer(preset=preset).fit(texts, ["energy"] * 3)

@@ -167,7 +167,7 @@ def _have_titles(texts: list[Text]) -> bool:
 
 def _has_title(text: Text) -> bool:
     if not isinstance(text, str):
-        return bool(text.get("title", "").strip())
+        return bool(str(text.get("title") or "").strip())
     first, _, rest = text.strip().partition("\n")
     return bool(rest) and len(first) <= _LONGEST_TITLE
 

@@ -230,9 +230,8 @@ def batches(texts: Iterable[Text]) -> Iterator[list[Text]]:
 def _size(batch: list[Any]) -> int:
     if set(map(type, batch)) == {str}:
         return sum(map(len, batch))
-    return sum(
-        sum(map(len, t.values())) if isinstance(t, Mapping) else len(t) for t in batch if isinstance(t, str | Mapping)
-    )
+    parts = [part for text in batch for part in (text.values() if isinstance(text, Mapping) else [text])]
+    return sum(len(part) for part in parts if isinstance(part, str))
 
 
 def _bounded(batch: list[Any]) -> Iterator[list[Any]]:
