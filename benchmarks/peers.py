@@ -25,8 +25,8 @@ from thresher.choices import choose_settings
 from thresher.datasets.document import Document
 from thresher.decisions import Decisions, choose_policy, folds, tune_thresholds
 from thresher.kernels.rows import Rows
-from thresher.settings import complete_settings, constant_of, new_features
-from thresher.text.strengths import WEIGHED, inverse_frequencies, weighed
+from thresher.settings import complete_settings, constant_of, new_features, strengthened
+from thresher.text.strengths import WEIGHED, weighed
 from thresher.threads import count_threads
 
 Floats = NDArray[np.float64]
@@ -87,14 +87,13 @@ def strong_rows(settings: Mapping[str, Any], documents: Documents) -> tuple[Rows
     """Return the rows that a preset's learner is given, made as `Categorizer.fit` makes them."""
     features = new_features(settings)
     counts = features.fit([document.content for document in documents])
-    strength = settings["strength"]
-    constant = constant_of(settings)
-    idf = inverse_frequencies(counts, constant > 0) if strength in WEIGHED else None
+    strength, (strong, idf) = settings["strength"], strengthened(settings, counts)
 
-    def strong(rows: Rows) -> Rows:
-        return rows if idf is None else weighed(rows, idf, strength, constant=constant)
+    def read(others: Documents) -> Rows:
+        rows = features.rows([document.content for document in others])
+        return weighed(rows, idf, strength, constant=constant_of(settings)) if strength in WEIGHED else rows
 
-    return strong(counts), lambda others: strong(features.rows([document.content for document in others]))
+    return strong, read
 
 
 def our_features(documents: Documents, truth: Truth) -> tuple[Any, Callable[[Documents], Any]]:

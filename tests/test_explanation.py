@@ -200,3 +200,9 @@ def test_runs_of_letters_are_no_strong_words_unless_there_is_nothing_else() -> N
     both, alone = (Categorizer(analyser=name).fit(*TRAIN) for name in ("words+chars:4-4", "chars:4-4"))
     assert not any(is_piece(name) for name, _ in both.strongest_words("grain")[0])
     assert all(is_piece(name) for name, _ in alone.strongest_words("grain")[0])
+
+
+def test_names_of_a_function_may_begin_like_runs_of_letters() -> None:
+    model = Categorizer(analyser=lambda text: ["#" + word for word in text.split()], min_count=1).fit(*TRAIN)
+    assert model.strongest_words("grain")[0]
+    assert all(is_piece(name) for name, _ in model.strongest_words("grain")[0])

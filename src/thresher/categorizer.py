@@ -24,10 +24,18 @@ from thresher.learners.labels import as_labels, judgements
 from thresher.newcomers import is_young, teach_young
 from thresher.prediction import Prediction, best, predictions
 from thresher.reservoir import Kept, Reservoir, as_rows, kept
-from thresher.settings import CHOOSABLE, check_settings, complete_settings, constant_of, new_features, new_learner
+from thresher.settings import (
+    CHOOSABLE,
+    check_settings,
+    complete_settings,
+    constant_of,
+    new_features,
+    new_learner,
+    strengthened,
+)
 from thresher.text.analysers import Text
 from thresher.text.features import batches
-from thresher.text.strengths import WEIGHED, inverse_frequencies, late_frequency, weighed
+from thresher.text.strengths import WEIGHED, late_frequency, weighed
 from thresher.threads import ahead
 from thresher.tuning import Step, reporter, tuned_decisions, watched
 
@@ -118,9 +126,7 @@ class Categorizer:
             raise TextError(f"there are {len(rows.indptr) - 1} texts and {len(named)} sets of categories")
         if not names:
             raise TextError("there are no categories: no text has one")
-        strength = settings["strength"]
-        idf = inverse_frequencies(rows, features.has_constant) if strength in WEIGHED else self.idf[:0]
-        strong = weighed(rows, idf, strength, constant=constant_of(settings)) if len(idf) else rows
+        strong, idf = strengthened(settings, rows)
         learner = new_learner(settings)
         decisions = tuned_decisions(settings, strong, labels, len(names), progress, choice.held_out)
         learner.fit(strong, labels, n_categories=len(names), progress=reporter("learn", progress))

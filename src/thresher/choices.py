@@ -14,10 +14,9 @@ from thresher.decisions import choose_policy, folds
 from thresher.errors import TextError
 from thresher.kernels.rows import Rows
 from thresher.learners.rows import select_rows
-from thresher.settings import constant_of, new_features, new_learner
+from thresher.settings import new_features, new_learner, strengthened
 from thresher.text.analysers import Text
-from thresher.text.strengths import WEIGHED, inverse_frequencies, weighed
-from thresher.tuning import MOST_TUNED, Report, Step, reporter, truth_of
+from thresher.tuning import MOST_TUNED, Report, reporter, truth_of
 
 PAIRS_AND_LETTERS = "words+ngrams:2+chars:4-4"
 _HIGHER_COUNT = 5  # the least occurrences of a feature where there would be too many otherwise
@@ -102,12 +101,10 @@ def _choose(
     if len(sample.texts) < _FEWEST:
         return NO_CHOICE
     rounds, trials, best = Rounds(settings, sample, effort), list[Trial](), dict[str, Any]()
-    for number, change in enumerate(changes := _changes(settings, sample, effort)):
+    for change in _changes(settings, sample, effort):
         tried = rounds.fitting(best, change(dict(settings) | best), given)
         if tried is None:
             continue
-        if progress is not None:
-            progress(Step(f"choose: {described(tried)}", number, len(changes)))
         found = rounds.compare(best, tried, progress)
         better = found.after - found.before > max(effort.gain, effort.errors * found.error)
         trials.append(Trial(best, found.before, found.documents, not better))
@@ -277,12 +274,7 @@ class Rounds:
     def _strong(self, chosen: dict[str, Any]) -> Rows:
         settings, key = self.settings | chosen, self._key(chosen)
         if key not in self._rows:
-            rows = new_features(settings).fit(self.sample.texts)
-            if settings["strength"] in WEIGHED:
-                constant = constant_of(settings)
-                idf = inverse_frequencies(rows, constant > 0)
-                rows = weighed(rows, idf, settings["strength"], constant=constant)
-            self._rows[key] = rows
+            self._rows[key], _ = strengthened(settings, new_features(settings).fit(self.sample.texts))
         return self._rows[key]
 
     def _key(self, chosen: dict[str, Any]) -> tuple[str, int]:
@@ -299,7 +291,7 @@ class Rounds:
             inside, outside = np.flatnonzero(sample.parts != part), np.flatnonzero(sample.parts == part)
             labels = [sample.labels[i] for i in inside]
             learner = new_learner(self.settings | chosen | {"max_passes": passes})
-            report = reporter(f"choose: {described(chosen) or self.settings['analyser']} {part + 1}", progress)
+            report = reporter(f"choose: {described(chosen) or self.settings['analyser']}", progress)
             learner.fit(select_rows(rows, inside), labels, n_categories=sample.truth.shape[1], progress=report)
             self._scores[key] = learner.score(select_rows(rows, outside))
         return self._scores[key]

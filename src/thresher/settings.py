@@ -5,13 +5,15 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher.decisions import check_policy, parse_goal
 from thresher.errors import ParameterError
+from thresher.kernels.rows import Rows
 from thresher.learners import BalancedWinnow, Perceptron, PositiveWinnow, RegularizedWinnow
 from thresher.learners.learner import MistakeDrivenLearner
 from thresher.text.features import MOST_FEATURES, TextFeatures
-from thresher.text.strengths import WEIGHED
+from thresher.text.strengths import WEIGHED, inverse_frequencies, weighed
 
 LEARNERS: dict[str, type[MistakeDrivenLearner]] = {
     "balanced-winnow": BalancedWinnow,
@@ -124,6 +126,15 @@ def new_features(settings: Mapping[str, Any]) -> TextFeatures:
     """Return the features that the settings describe, with none seen yet."""
     names = ("analyser", "min_count", "max_features", "n_threads")
     return TextFeatures(**{name: settings[name] for name in names}, constant=constant_of(settings) > 0)
+
+
+def strengthened(settings: Mapping[str, Any], rows: Rows) -> tuple[Rows, NDArray[np.float32]]:
+    """Return rows of counts, all that a model is fitted on, as its learner is given them; and the features' idf."""
+    if settings["strength"] not in WEIGHED:
+        return rows, np.zeros(0, dtype=np.float32)
+    constant = constant_of(settings)
+    idf = inverse_frequencies(rows, constant > 0)
+    return weighed(rows, idf, settings["strength"], constant=constant), idf
 
 
 def constant_of(settings: Mapping[str, Any]) -> float:

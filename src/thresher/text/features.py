@@ -89,8 +89,9 @@ class TextFeatures:
     @property
     def is_word(self) -> NDArray[np.bool_]:
         """Which features are words or made of them: neither runs of letters, which begin with #, nor the constant."""
-        starts = np.append(0, self.vocabulary.stops)[:-1]
-        found = self.vocabulary.letters[starts] != ord("#") if len(starts) else np.zeros(0, dtype=np.bool_)
+        found = np.ones(self.vocabulary.count, dtype=np.bool_)
+        if any(part.startswith("chars") for part in self.analyser.parts):
+            found = self.vocabulary.letters[np.append(0, self.vocabulary.stops)[:-1]] != ord("#")
         found[: int(self.has_constant)] = False
         return found
 
