@@ -23,7 +23,7 @@ from sklearn.svm import LinearSVC
 
 from thresher.choices import choose_settings
 from thresher.datasets.document import Document
-from thresher.decisions import Decisions, choose_policy, folds, tune_thresholds
+from thresher.decisions import Decisions, choose_policy, folds, tune_decisions
 from thresher.kernels.rows import Rows
 from thresher.settings import complete_settings, constant_of, new_features, strengthened
 from thresher.text.strengths import WEIGHED, weighed
@@ -287,8 +287,7 @@ def tuned(train: Train, rows: Any, truth: Truth) -> Decisions:
         inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         held_out[outside] = _scores(train(rows[inside], truth[inside]), rows[outside])
     policy = choose_policy(np.count_nonzero(truth, axis=1))
-    thresholds = tune_thresholds(held_out, truth, "f1", THRESHOLD, policy=policy)
-    return Decisions(thresholds, np.ones(len(thresholds)), policy)
+    return tune_decisions(held_out, truth, "f1", THRESHOLD, policy)
 
 
 def _scores(score: Score, rows: Any) -> Any:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from corpora import made_up
 from thresher import Categorizer
 from thresher.contents import pack
+from thresher.decisions import Decisions
 from thresher.errors import ModelFileError
 from thresher.store import read_model, write_model
 
@@ -284,6 +286,10 @@ BAD_ARRAYS: dict[str, Callable[[], Arrays]] = {
     "NaN threshold": lambda: put("decisions.thresholds", 0, np.nan),
     "NaN slope": lambda: put("decisions.slopes", 0, np.nan),
     "negative slope": lambda: put("decisions.slopes", 0, -1.0),
+    "NaN rivalry": lambda: {"decisions.rivalry": np.full(len(packed()[1]["decisions.slopes"]), np.nan)},
+    "rivalry of nothing": lambda: {"decisions.rivalry": np.zeros(len(packed()[1]["decisions.slopes"]))},
+    "rivalry of too few categories": lambda: {"decisions.rivalry": np.full(1, 0.2)},
+    "rivalry of float32": lambda: {"decisions.rivalry": np.full(1, 0.2, dtype=np.float32)},
     "thresholds of int64": lambda: typed("decisions.thresholds", np.int64),
     "kept document with an unknown feature": lambda: put("reservoir.features", 5, 10**6),
     "kept document with feature -1": lambda: put("reservoir.features", 0, -1),
@@ -428,3 +434,18 @@ def test_what_the_crafted_files_start_from_is_accepted(tmp_path: Path) -> None:
         model = Categorizer.load(tmp_path / "m")
         held = read_model(tmp_path / "m")
         assert pack(model)[0] == held.settings
+
+
+def test_rivalry_comes_back(tmp_path: Path) -> None:
+    model = Categorizer().fit(*TRAIN)
+    count = len(model.categories)
+    model.decisions = Decisions(np.full(count, 0.5), np.ones(count), np.full(count, 0.2))
+    model.save(tmp_path / "m")
+    back = Categorizer.load(tmp_path / "m")
+    assert back.decisions.rivalry.tolist() == [0.2] * count
+    assert back.digest() == model.digest() != replace_rivalry(model, 0.1).digest()
+
+
+def replace_rivalry(model: Categorizer, share: float) -> Categorizer:
+    model.decisions = replace(model.decisions, rivalry=np.full(len(model.categories), share))
+    return model

@@ -1,6 +1,7 @@
 """Thresholds, policies and probabilities: worked by hand, and held to what they promise on adversarial scores."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -22,6 +23,7 @@ from thresher.decisions import (
     choose_policy,
     folds,
     parse_goal,
+    tune_decisions,
     tune_thresholds,
 )
 from thresher.errors import ParameterError
@@ -34,7 +36,7 @@ FEW_VALUES = st.sampled_from([-1.0, 0.0, 0.5, 1.0, 1.0 + 2.0**-23, 3.0])  # many
 
 
 def decisions(thresholds: list[float], policy: str = "above", slope: float = 2.0) -> Decisions:
-    return Decisions(np.array(thresholds), np.full(len(thresholds), slope), policy)
+    return Decisions(np.array(thresholds), np.full(len(thresholds), slope), policy=policy)
 
 
 def scores_of(*rows: list[float]) -> Scores:
@@ -192,7 +194,7 @@ def test_categories_can_be_dropped_and_reordered() -> None:
 )
 def test_values_that_no_tuning_gives_are_refused(thresholds: list[float], slopes: list[float], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        Decisions(np.array(thresholds), np.array(slopes), "above")
+        Decisions(np.array(thresholds), np.array(slopes), policy="above")
 
 
 # -- thresholds --------------------------------------------------------------------------------------------------------
@@ -348,7 +350,7 @@ def test_thresholds_are_finite_off_the_scores_and_free_of_the_order(
     assert found.tolist() == tune_thresholds(scores[order], truth[order], goal, fallback=np.pi, few=few).tolist()
     assert np.isfinite(found).all()
     assert not (scores == found).any()
-    Decisions(found, np.ones(len(found)), "above")
+    Decisions(found, np.ones(len(found)), policy="above")
 
 
 def test_categories_with_few_positives_share_the_threshold_of_their_pool() -> None:
@@ -385,7 +387,7 @@ def test_category_without_positives_is_never_preferred(
     assert thresholds[0] > max(fallback, scores.max())
     if truth.any():
         for policy in ("above", "at-least-one", "exactly-one"):
-            assert not Decisions(thresholds, np.ones(len(thresholds)), policy).accepted(scores)[:, 0].any()
+            assert not Decisions(thresholds, np.ones(len(thresholds)), policy=policy).accepted(scores)[:, 0].any()
 
 
 @pytest.mark.parametrize(
@@ -514,3 +516,63 @@ def test_folds_of_many_labelled_documents_all_see_every_category() -> None:
 def test_one_fold_is_refused() -> None:
     with pytest.raises(ParameterError, match="n_folds=1 is out of range"):
         folds(np.ones((3, 1), dtype=np.bool_), 1)
+
+
+# -- rivalry -----------------------------------------------------------------------------------------------------------
+
+
+def rivals() -> Decisions:
+    return Decisions(np.array([0.5, 0.5, 0.5]), np.ones(3), np.array([0.5, 0.5, 0.0]))
+
+
+def test_a_share_of_the_best_score_is_added_to_a_threshold() -> None:
+    scores = np.array([[2.0, 1.25, 1.25], [0.75, 1.25, 4.0]], dtype=np.float32)
+    assert rivals().cuts(scores).tolist() == [[1.5, 1.5, 0.5], [1.125, 1.125, 0.5]]
+    assert rivals().accepted(scores).tolist() == [[True, False, True], [False, True, True]]
+
+
+@given(
+    arrays.arrays(np.float32, (5, 3), elements=st.floats(-8, 8, width=32)), st.sampled_from(["above", "at-least-one"])
+)
+def test_with_rivalry_reported_scores_and_probabilities_still_tell_what_is_above(scores: Scores, policy: str) -> None:
+    rule = replace(rivals(), policy=policy)
+    above = scores > rule.cuts(scores)
+    assert np.array_equal(rule.reported(scores) > 1, above)
+    assert np.array_equal(rule.probabilities(scores) > 0.5, above)
+    assert (rule.accepted(scores) >= above).all()
+
+
+def test_a_late_category_is_no_rival_and_has_none() -> None:
+    scores = np.array([[0.75, 0.25, 0.25]], dtype=np.float32)
+    later = rivals().extended(1, 0.7, 1.0)
+    wider = np.column_stack((scores, np.full((1, 1), 9, dtype=np.float32)))
+    assert later.cuts(wider)[:, :3].tolist() == rivals().cuts(scores).tolist()
+    assert later.cuts(wider)[0, 3] == 0.7
+
+
+def test_rivalry_is_chosen_where_it_pays_and_only_there() -> None:
+    """Half of the documents score high throughout: their second category is wrong, though as high as others' first."""
+    generator = np.random.default_rng(1)
+    truth = np.zeros((400, 4), dtype=np.bool_)
+    truth[np.arange(400), generator.integers(0, 4, 400)] = True
+    plain = (truth + generator.normal(0, 0.1, truth.shape)).astype(np.float32)
+    assert tune_decisions(plain, truth).rivalry.tolist() == [0] * 4
+    loud = np.arange(400) % 2 == 0
+    scores = plain + np.where(loud, plain.max(axis=1) * 0.8, 0)[:, None].astype(np.float32)
+    chosen = tune_decisions(scores, truth)
+    assert chosen.rivalry.min() == chosen.rivalry.max() > 0
+    without = replace(chosen, rivalry=np.zeros(4), thresholds=tune_thresholds(scores, truth))
+    assert np.count_nonzero(chosen.accepted(scores) != truth) < np.count_nonzero(without.accepted(scores) != truth)
+
+
+@pytest.mark.parametrize(("goal", "policy"), [("macro-f1", "above"), ("break-even", "above"), ("f1", "exactly-one")])
+def test_only_f1_over_all_decisions_knows_rivalry(goal: str, policy: str) -> None:
+    truth = np.eye(4, dtype=np.bool_)[np.arange(80) % 4]
+    scores = (truth * np.linspace(1, 3, 80)[:, None]).astype(np.float32)
+    assert not tune_decisions(scores, truth, goal, policy=policy).rivalry.any()
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.5, np.nan])
+def test_a_share_outside_0_to_1_is_refused(share: float) -> None:
+    with pytest.raises(ParameterError, match="rivalry must lie from 0 to 1"):
+        Decisions(np.zeros(1), np.ones(1), np.array([share]))

@@ -87,7 +87,7 @@ class Categorizer:
         self.learner = new_learner(self.settings)
         self.categories: list[str] = []
         policy = "above" if self.settings["policy"] == "auto" else self.settings["policy"]
-        self.decisions = Decisions(np.zeros(0), np.zeros(0), policy)
+        self.decisions = Decisions(np.zeros(0), np.zeros(0), policy=policy)
         self.idf: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
         self.reservoir = Reservoir()
 
@@ -265,7 +265,8 @@ class Categorizer:
         """Return the categories accepted by each row of scores, the best first."""
         accepted = self._accepted(scores, empty)
         documents, numbers = np.nonzero(accepted)
-        best = np.lexsort((self.decisions.thresholds[numbers] - scores[documents, numbers], documents))
+        cuts = np.broadcast_to(self.decisions.cuts(scores), scores.shape)
+        best = np.lexsort((cuts[documents, numbers] - scores[documents, numbers], documents))
         names = [self.categories[c] for c in numbers[best].tolist()]
         ends = np.cumsum(np.count_nonzero(accepted, axis=1)).tolist()
         return [names[start:end] for start, end in pairwise([0, *ends])]
@@ -306,11 +307,10 @@ class Categorizer:
     def rank_documents(self, category: str, texts: Iterable[Text]) -> list[tuple[int, float, float]]:
         """Return (index, score, probability) of the texts for one category, the best first."""
         number = self.number_of(category)
-        own = self.decisions.selected([number])
 
         def column(scores: Scores, _: Empty) -> list[tuple[float, float]]:
-            few = scores[:, [number]]
-            return list(zip(own.reported(few)[:, 0].tolist(), own.probabilities(few)[:, 0].tolist(), strict=True))
+            both = (self.decisions.reported(scores), self.decisions.probabilities(scores))
+            return list(zip(*(found[:, number].tolist() for found in both), strict=True))
 
         ranked = list(chain.from_iterable(self._scored(texts, column)))
         order = np.argsort([-score for score, _ in ranked], kind="stable")
@@ -351,7 +351,7 @@ class Categorizer:
             accepted=bool(self._accepted(scores, empty)[0, number]),
             score=float(reported[number]),
             raw=float(scores[0, number]),
-            threshold=float(self.decisions.thresholds[number]),
+            threshold=float(np.broadcast_to(self.decisions.cuts(scores), scores.shape)[0, number]),
             probability=float(self.decisions.probabilities(scores)[0, number]),
             words=words,
             unknown=len(places.keys() - {word.name for word in words}),

@@ -63,6 +63,8 @@ def pack(model: "Categorizer") -> tuple[dict[str, Any], Arrays]:
         "decisions.thresholds": model.decisions.thresholds,
         "decisions.slopes": model.decisions.slopes,
     }
+    if model.decisions.rivalry.any():
+        arrays["decisions.rivalry"] = model.decisions.rivalry
     arrays |= _pack_names("categories", model.categories)
     arrays |= _pack_reservoir(model.reservoir)
     if model.learner.is_fitted:
@@ -166,8 +168,10 @@ def unpack(packed: Mapping[str, Any], arrays: Arrays, model: "Categorizer") -> N
         check_name(name)
     _require(len(set(model.categories)) == len(model.categories), "two categories have the same name")
     thresholds, slopes = arrays["decisions.thresholds"], arrays["decisions.slopes"]
-    _require(thresholds.dtype == slopes.dtype == np.float64, "thresholds or slopes are not numbers")
-    model.decisions = Decisions(thresholds, slopes, packed["policy"])
+    rivalry = arrays.get("decisions.rivalry", np.zeros(len(thresholds)))
+    numbers = {array.dtype for array in (thresholds, slopes, rivalry)} == {np.dtype(np.float64)}
+    _require(numbers, "thresholds, slopes or rivalry are not numbers")
+    model.decisions = Decisions(thresholds, slopes, rivalry, packed["policy"])
     _require(len(model.decisions.thresholds) == len(model.categories), "thresholds and categories differ in number")
     model.reservoir = _unpack_reservoir(arrays, int(packed["documents_seen"]), model)
     if packed["fitted"] is True:

@@ -25,7 +25,8 @@ class Explanation:
     """Why a text is, or is not, in a category.
 
     `words` stand by the size of their contributions, which add up to `raw`, the raw score; `score` is what is reported,
-    1 + raw - threshold. `unknown` counts the different words of the text that the model does not know.
+    1 + raw - threshold, with the category's threshold for this text. `unknown` counts the different words of the text
+    that the model does not know.
     """
 
     category: str

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.decisions import Decisions, calibrate, choose_policy, folds, tune_thresholds
+from thresher.decisions import Decisions, choose_policy, folds, tune_decisions
 from thresher.kernels.rows import Rows
 from thresher.learners.rows import select_rows
 from thresher.settings import new_learner
 from thresher.text.analysers import Text
 
-MOST_TUNED = 10**8  # documents x categories that thresholds are tuned on
+MOST_TUNED = 2 * 10**7  # documents x categories that thresholds are tuned on
 
 
 class Step(NamedTuple):
@@ -44,15 +44,14 @@ def tuned_decisions(
     if policy == "auto":
         policy = choose_policy([len(row) for row in labels])
     if goal == "fixed" or len(labels) < 2 * settings["folds"]:
-        return Decisions(np.full(n_categories, float(settings["theta"])), np.ones(n_categories), policy)
+        return Decisions(np.full(n_categories, float(settings["theta"])), np.ones(n_categories), policy=policy)
     most = min(len(labels), max(MOST_TUNED // n_categories, 100))
     chosen = np.unique(np.linspace(0, len(labels) - 1, most).astype(np.int64))
     if len(chosen) < len(labels):
         rows, labels, known = select_rows(rows, chosen), [labels[i] for i in chosen], None
     truth = truth_of(labels, n_categories)
     scores = held_out_scores(settings, rows, labels, truth, progress, known)
-    thresholds = tune_thresholds(scores, truth, goal, float(settings["theta"]), policy=policy)
-    return Decisions(thresholds, calibrate(scores, truth, thresholds), policy)
+    return tune_decisions(scores, truth, goal, float(settings["theta"]), policy)
 
 
 def held_out_scores(

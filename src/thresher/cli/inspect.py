@@ -85,6 +85,7 @@ def _category(model: "Categorizer", number: int, words: int) -> dict[str, Any]:
         "category": name,
         "positives": int(model.learner.positives_[number]),
         "threshold": float(model.decisions.thresholds[number]),
+        "rivalry": float(model.decisions.rivalry[number]),
         "for": [{"word": word, "weight": weight} for word, weight in strongest],
         "against": [{"word": word, "weight": weight} for word, weight in weakest],
     }

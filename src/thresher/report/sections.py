@@ -205,10 +205,13 @@ def training_ranges(model: Categorizer) -> dict[str, Range]:
     """Return where the threshold range of training lies among each category's reported scores.
 
     The range is one of raw scores. Reported scores are 1 + raw - threshold, and where thresholds are tuned, each
-    category's own shift; a range that all categories share exists only where they are equal.
+    category's own shift; a range that all categories share exists only where they are equal. A category that is set
+    against a document's best has none: its threshold differs by document.
     """
     given = model.settings["threshold_range"]
     return {
-        name: None if given is None else (1 + given[0] - threshold, 1 + given[1] - threshold)
-        for name, threshold in zip(model.categories, model.decisions.thresholds.tolist(), strict=True)
+        name: None if given is None or share else (1 + given[0] - threshold, 1 + given[1] - threshold)
+        for name, threshold, share in zip(
+            model.categories, model.decisions.thresholds.tolist(), model.decisions.rivalry.tolist(), strict=True
+        )
     }
