@@ -19,6 +19,7 @@ import naive_tokens
 from thresher.errors import TextError
 from thresher.kernels import tokens as kernels
 from thresher.kernels.compiler import COMPILED
+from thresher.kernels.vocabulary import make_keys
 from thresher.text import characters as characters_module
 from thresher.text.characters import CLASS, ENDING, SEPARATOR, WORD, characters, composed
 from thresher.text.features import TextFeatures
@@ -70,6 +71,29 @@ def test_text_of_all_planes_gives_the_reference_s_tokens(text: str) -> None:
 @example("\u0f73" * 40)
 def test_tricky_text_gives_the_reference_s_tokens(text: str) -> None:
     assert tokens_of(text) == naive_tokens.tokens(text)
+
+
+plain_text = st.text(st.characters(max_codepoint=127), max_size=200) | st.lists(
+    st.integers(0, 80).map(lambda size: "aZ09xyzQ" * (size // 8) + "bcdefgh"[: size % 8]), max_size=12
+).map(" ".join)
+
+
+@FEW
+@given(st.lists(plain_text, max_size=5))
+def test_plain_ascii_gives_the_reference_s_tokens_and_keys(texts: list[str]) -> None:
+    found = tokenize(texts)
+    assert words(found) == [naive_tokens.tokens(text) for text in texts]
+    keys, rests = np.empty_like(found.keys), np.empty_like(found.rests)
+    make_keys(found.letters, found.stops, keys, rests)
+    assert (found.keys.tolist(), found.rests.tolist()) == (keys.tolist(), rests.tolist())
+
+
+def test_words_end_wherever_a_stride_does() -> None:
+    for before in range(70):
+        for size in (1, 7, 8, 31, 32, 33, 63, 64, 65):
+            text = " " * before + "A" * size
+            assert tokens_of(text) == ["a" * min(size, 64)]
+            assert tokens_of(f"{text} b") == ["a" * min(size, 64), "b"]
 
 
 @every_page
@@ -229,6 +253,9 @@ class CountedText:
     def __init__(self, text: bytes) -> None:
         self.text, self.reads = text, 0
 
+    def __len__(self) -> int:
+        return len(self.text)
+
     def __getitem__(self, i: int) -> int:
         self.reads += 1
         return self.text[i]
@@ -266,7 +293,7 @@ def test_each_byte_is_read_a_few_times_however_long_the_text(piece: str, monkeyp
         text, room = CountedText(data), np.empty(2 * len(data) + 9, dtype=np.int64)
         letters, places = np.empty(len(room), dtype=np.uint8), [room.copy() for _ in range(6)]
         tokens = kernels.Tokens._make([letters, *places, np.array([len(data) - 1])])
-        plain(kernels.tokenize_text)(text, *characters(), tokens)
+        plain(kernels.tokenize_text)(text, *characters(), np.zeros(1, dtype=np.bool_), tokens)
         plain(kernels.must_be_composed)(text, np.array([len(data)]), characters().classes)
         assert text.reads <= 5 * len(data) + 5
 

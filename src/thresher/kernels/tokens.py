@@ -6,12 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.compiler import kernel
+from thresher.kernels.plain_words import KEY_LETTERS, LONGEST_TOKEN, PRIME, find_edges, write_words
 
 SEPARATOR, WORD, MARK, BIGRAM, IGNORED, CLASS = 0, 1, 2, 3, 4, 7
 ENDING, UNASSIGNED, NORMALIZE = 8, 16, 64
-LONGEST_TOKEN = 64
-KEY_LETTERS = 7
-PRIME = 16777619  # of the 32-bit FNV hash; products stay below 2**57
 
 
 class Tokens(NamedTuple):
@@ -108,14 +106,26 @@ def sized(key: int, size: int) -> int:
 
 
 @kernel
+def _longest(documents: NDArray[np.int64]) -> int:
+    """Return the size of the longest document."""
+    longest = start = 0
+    for stop in documents:
+        longest, start = max(longest, stop - start), stop
+    return longest
+
+
+@kernel
 def tokenize_text(
     text: NDArray[np.uint8],
     plain: NDArray[np.uint8],
     classes: NDArray[np.uint8],
     lower: NDArray[np.int32],
+    ascii_alone: NDArray[np.bool_],
     tokens: Tokens,
 ) -> int:
     """Write the tokens of the documents, each of which ends with a space at `tokens.documents`, and their ends there.
+
+    32 bytes must follow the text. `ascii_alone` tells which documents hold nothing else.
 
     A word is a run of letters, digits and the marks that follow them, in lower case, kept by its first 64 characters. A
     run of characters of a script without spaces becomes the pairs of neighbours in it, or the one that stands alone.
@@ -125,8 +135,15 @@ def tokenize_text(
     letters, stops, keys, rests, starts, ends, sentences, documents = tokens
     located = len(starts) > 0  # the arrays of a tuple are taken out once: each look into it counts references
     count = place = i = 0
+    low, edges = np.empty(len(text), dtype=np.uint8), np.empty(_longest(documents) + 2, dtype=np.int64)
     for document in range(len(documents)):
         stop = documents[document]
+        if ascii_alone[document] and not located:
+            found = find_edges(text, i, stop, low, edges)
+            place = write_words(low, edges, found, count, place, letters, stops, keys, rests)
+            count, i = count + found // 2, stop + 1
+            documents[document] = count
+            continue
         kind, length, sentence, key, rest = SEPARATOR, 0, 0, 0, 0
         begin, start, end, previous = place, i, i, i
         while i <= stop:

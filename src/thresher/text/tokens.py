@@ -7,8 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import TextError
+from thresher.kernels.plain_words import STRIDE
 from thresher.kernels.tokens import Tokens, must_be_composed, tokenize_text
 from thresher.text.characters import COMBINING, NORMALIZE, SECOND, UNASSIGNED, characters, composed
+
+_PADDING = bytes(STRIDE)
 
 
 def tokenize(texts: Sequence[str], positions: bool = False) -> Tokens:
@@ -18,14 +21,16 @@ def tokenize(texts: Sequence[str], positions: bool = False) -> Tokens:
     [['oil', 'prices', 'rose', '3', '5'], ['ölpreise']]
     """
     encoded = encode(texts)
-    text = np.frombuffer(b" ".join([*encoded, b""]), dtype=np.uint8)
-    ends = np.cumsum(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)) + 1) - 1
+    text = np.frombuffer(b" ".join([*encoded, _PADDING]), dtype=np.uint8)
+    sizes = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
+    ends = np.cumsum(sizes + 1) - 1
+    ascii_alone = np.fromiter(map(str.isascii, texts), dtype=np.bool_, count=len(encoded))
     room = 2 * len(text) + len(ends) + 8
     most = len(text) // 2 + len(ends) + 1  # a token has a letter and a separator, or shares its characters with one
     starts, stops, sentences = (np.empty(most if positions else 0, dtype=np.int64) for _ in range(3))
     token_ends, keys, rests = (np.empty(most, dtype=np.int64) for _ in range(3))
     tokens = Tokens(np.empty(room, dtype=np.uint8), token_ends, keys, rests, starts, stops, sentences, ends)
-    count = tokenize_text(text, *characters(), tokens)
+    count = tokenize_text(text, *characters(), ascii_alone, tokens)
     return trimmed(tokens, count)
 
 
