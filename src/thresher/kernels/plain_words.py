@@ -29,12 +29,15 @@ Bytes = NDArray[np.uint8]
 
 
 def _word_bits_plain(text: Bytes, place: int, low: Bytes) -> int:
-    """Write the lower case of 32 bytes, and return a number whose bits tell which of them are letters or digits."""
+    """Write the lower case of 32 bytes, and return a number whose bits tell which of them are letters or digits.
+
+    Bytes of other documents, which are not ASCII, lose their high bit, so that eight in a row are never negative.
+    """
     bits = 0
     for k in range(STRIDE):
         byte = int(text[place + k])
         upper = ord("A") <= byte <= ord("Z")
-        low[place + k] = byte + 32 if upper else byte
+        low[place + k] = (byte + 32 if upper else byte) & 0x7F
         if upper or ord("a") <= byte <= ord("z") or ord("0") <= byte <= ord("9"):
             bits |= 1 << k
     return bits
@@ -57,7 +60,8 @@ def _word_bits_compiled(_typing: Any, text: Any, place: Any, low: Any) -> Any:
             return builder.icmp_unsigned("<", builder.sub(values, all_of(ord(first))), all_of(count))
 
         lowered = builder.add(loaded, builder.select(within(loaded, "A", 26), all_of(32), all_of(0)))
-        builder.store(lowered, _address(context, builder, signature, arguments, 2, vector)).align = 1
+        where = _address(context, builder, signature, arguments, 2, vector)
+        builder.store(builder.and_(lowered, all_of(0x7F)), where).align = 1
         of_words = builder.or_(within(lowered, "a", 26), within(lowered, "0", 10))
         return builder.zext(builder.bitcast(of_words, ir.IntType(STRIDE)), ir.IntType(64))
 

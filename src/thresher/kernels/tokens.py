@@ -135,7 +135,7 @@ def tokenize_text(
     letters, stops, keys, rests, starts, ends, sentences, documents = tokens
     located = len(starts) > 0  # the arrays of a tuple are taken out once: each look into it counts references
     count = place = i = 0
-    low, edges = np.empty(len(text), dtype=np.uint8), np.empty(_longest(documents) + 2, dtype=np.int64)
+    low, edges = np.zeros(len(text), dtype=np.uint8), np.empty(_longest(documents) + 2, dtype=np.int64)
     for document in range(len(documents)):
         stop = documents[document]
         if ascii_alone[document] and not located:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.compiler import kernel
-from thresher.kernels.tokens import KEY_LETTERS, sized, take_letters
+from thresher.kernels.plain_words import KEY_LETTERS
+from thresher.kernels.tokens import sized, take_letters
 
 ABSENT = -1
 MOST = 2**31 - 1
