@@ -85,7 +85,8 @@ class Categorizer:
         self.trials: list[Trial] = []
         self.features = new_features(self.settings)
         self.learner = new_learner(self.settings)
-        self.categories: list[str] = []
+        self.categories: list[str] = []  # replaced, never changed
+        self._named: tuple[list[str], dict[str, int]] = [], {}
         policy = "above" if self.settings["policy"] == "auto" else self.settings["policy"]
         self.decisions = Decisions(np.zeros(0), np.zeros(0), policy=policy)
         self.idf: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
@@ -161,17 +162,20 @@ class Categorizer:
         feature learns too, but is no word and not reported.
         """
         accepted, rejected = category_set(accept), category_set(reject)
+        known, numbers = len(self.categories), self._numbers()
         self._check_correction(accepted, rejected)
-        known, names = len(self.categories), self.categories + new_names([accepted], self.categories)
-        signs = {names.index(name): 1 for name in accepted} | {names.index(name): -1 for name in rejected}
+        new = [name for name in accepted if name not in numbers]
+        names = self.categories + new if new else self.categories
+        accepts = [numbers[name] if name in numbers else known + new.index(name) for name in accepted]
+        signs = dict.fromkeys(accepts, 1) | {numbers[name]: -1 for name in rejected}
         rows = self._grown_rows([text])
         before = self._weights_at(rows, list(signs))
         mistakes = self._take(rows, judgements(signs), names)
-        after = self._weights_at(rows, list(signs))
-        accepts = [c for c, sign in signs.items() if sign > 0]
+        wrong = {c: sign for c, sign in signs.items() if mistakes[c] > 0}
+        after = self._weights_at(rows, list(wrong))
         self.teach_young(set(accepts), known, [self.reservoir.add(kept(rows, 0, accepts, complete=False))])
-        wrong = {names[c]: sign for c, sign in signs.items() if mistakes[c] > 0}
-        return correction(wrong, self.features.names_of(rows.indices), before, after, names[known:])
+        words = self.features.names_of(rows.indices) if wrong else []
+        return correction({names[c]: sign for c, sign in wrong.items()}, words, before, after, new)
 
     def _check_correction(self, accepted: list[str], rejected: list[str]) -> None:
         if not accepted and not rejected:
@@ -180,7 +184,7 @@ class Categorizer:
         if both:
             raise TextError(f"category {both[0]!r} is both accepted and rejected")
         for name in rejected:
-            if name not in self.categories:
+            if name not in self._numbers():
                 raise TextError(f"category {name!r} is unknown and cannot be rejected (known: {some(self.categories)})")
 
     def _grown_rows(self, texts: list[Text]) -> Rows:
@@ -192,9 +196,15 @@ class Categorizer:
             self.features.forget(before)
             raise TextError(f"text {empty[0]}: no features in document, so there is nothing to learn from it")
         if 0 < len(self.idf) < rows.n_features:
-            late = late_frequency(self.idf, self.features.n_documents, self.features.document_counts)
+            late = self._late_frequency()
             self.idf = np.append(self.idf, np.full(rows.n_features - len(self.idf), late, dtype=np.float32))
         return rows
+
+    def _late_frequency(self) -> np.float32:
+        """Return the idf of features that come after `fit`; those that came so far have it."""
+        if self.features.document_counts[len(self.idf) - 1] == 0:
+            return np.float32(self.idf[-1])
+        return late_frequency(self.idf, self.features.n_documents, self.features.document_counts)
 
     def _take(self, rows: Rows, labels: Labels, names: list[str]) -> NDArray[np.int64]:
         """Learn rows of counts, and make room for new categories; returns the mistakes by category."""
@@ -202,25 +212,27 @@ class Categorizer:
         if self.categories:
             before[: len(self.categories)] = self.learner.online_mistakes_
         try:
-            self.learner.partial_fit(self._strong(rows), labels, n_categories=len(names))
+            self.learner.learn_checked(self._strong(rows), labels, len(names))
         except BaseException:
             known = self.learner.n_features_ if self.learner.is_fitted else int(self.features.has_constant)
             self.features.forget(known)
             self.idf = self.idf[:known]
             raise
         added = len(names) - len(self.categories)
-        self.categories = names
-        self.decisions = self.decisions.extended(added, float(self.settings["theta"]), 1.0)
+        if added:
+            self.categories = names
+            self.decisions = self.decisions.extended(added, float(self.settings["theta"]), 1.0)
         return self.learner.online_mistakes_ - before
 
     def teach_young(self, categories: set[int], known: int, taught: list[Kept]) -> None:
         """Set categories that were added after `fit`, and have few positives, against the documents kept."""
         young = sorted(c for c in categories if c >= known or is_young(self.learner, c))
+        if not young:
+            return
         new = {id(document) for document in taught}
         documents = [document for document in self.reservoir.documents if id(document) not in new] + taught
-        if young:
-            rows = self._strong(as_rows(documents, self.features.vocabulary.count))
-            teach_young(self.learner, rows, documents, young, len(taught), self.decisions.thresholds)
+        rows = self._strong(as_rows(documents, self.features.vocabulary.count))
+        teach_young(self.learner, rows, documents, young, len(taught), self.decisions.thresholds)
 
     def _weights_at(self, rows: Rows, categories: list[int]) -> dict[str, NDArray[np.float32]]:
         """Return the last weights of a document's features for those categories that are known."""
@@ -376,9 +388,16 @@ class Categorizer:
 
     def number_of(self, category: str) -> int:
         """Return the column of a category in arrays of scores."""
-        if category not in self.categories:
+        number = self._numbers().get(category)
+        if number is None:
             raise TextError(f"category {category!r} is unknown (known: {some(self.categories)})")
-        return self.categories.index(category)
+        return number
+
+    def _numbers(self) -> dict[str, int]:
+        """Return the column of each category, made anew when the list of names is another one."""
+        if self._named[0] is not self.categories:
+            self._named = self.categories, {name: number for number, name in enumerate(self.categories)}
+        return self._named[1]
 
     # -- keeping -----------------------------------------------------------------------------------------------------
 

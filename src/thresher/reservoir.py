@@ -19,11 +19,10 @@ class Kept(NamedTuple):
     categories: frozenset[int]
     complete: bool
 
-    def same_text(self, other: "Kept") -> bool:
-        """Tell whether two documents have the same features equally often."""
-        if len(self.indices) != len(other.indices):
-            return False
-        return np.array_equal(self.indices, other.indices) and np.array_equal(self.counts, other.counts)
+    @property
+    def text(self) -> bytes:
+        """The features and their counts: the same for the same text."""
+        return self.indices.tobytes() + self.counts.tobytes()
 
 
 class Reservoir:
@@ -35,6 +34,7 @@ class Reservoir:
     def __init__(self, documents: Iterable[Kept] = (), seen: int = 0) -> None:
         self.documents = list(documents)
         self.seen = seen
+        self._places: dict[bytes, int] | None = None  # of the texts among the documents, once they are asked for
 
     @classmethod
     def of(cls, rows: Rows, labels: list[list[int]]) -> "Reservoir":
@@ -49,16 +49,28 @@ class Reservoir:
         What is known of a text that is kept already is put together. Returns the document with all that is known of it.
         """
         self.seen += 1
-        for place, old in enumerate(self.documents):
-            if old.same_text(document):
-                joined = document.categories if document.complete else old.categories | document.categories
-                self.documents[place] = document._replace(categories=joined, complete=old.complete or document.complete)
-                return self.documents[place]
+        places = self._texts()
+        place = places.get(document.text)
+        if place is not None:
+            old = self.documents[place]
+            joined = document.categories if document.complete else old.categories | document.categories
+            self.documents[place] = document._replace(categories=joined, complete=old.complete or document.complete)
+            return self.documents[place]
         if len(self.documents) < KEPT:
             self.documents.append(document)
+            places[document.text] = len(self.documents) - 1
         elif (place := scattered(self.seen) % self.seen) < KEPT:
             self.documents[place] = document
+            self._places = None
         return document
+
+    def _texts(self) -> dict[bytes, int]:
+        """Return the first place of each text among the documents."""
+        if self._places is None:
+            self._places = {}
+            for place, document in enumerate(self.documents):
+                self._places.setdefault(document.text, place)
+        return self._places
 
     def rows(self, n_features: int) -> Rows:
         """Return the documents as rows."""

@@ -77,26 +77,46 @@ def first_faulty_row(indptr: NDArray[np.int64], indices: NDArray[np.int32], n_fe
 
 
 @kernel
-def unit_rows(
-    indptr: NDArray[np.int64], strengths: NDArray[np.float32], counts: NDArray[np.bool_]
-) -> NDArray[np.float32]:
-    """Return the strengths divided by the length of their row: squares summed in order in float64, rounded once.
+def cosine_rows(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    counts: NDArray[np.float32],
+    dampened: NDArray[np.float32],
+    idf: NDArray[np.float32],
+    known: NDArray[np.bool_],
+    constant: np.float32,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    """Return rows of the strengths dampened[count] x idf, divided by the length of their row.
 
-    Only those entries make the length that count, unless none of a row does.
+    Squares are summed in order in float64, and strengths rounded once. Only known features make the length, unless none
+    of a row is. If `constant` is not 0, feature 0 comes first in every row that is not empty, with that strength.
     """
-    found = np.empty_like(strengths)
-    for i in range(len(indptr) - 1):
+    extra = 1 if constant != 0 else 0
+    room = len(indices) + extra * (len(indptr) - 1)
+    ends = np.empty(len(indptr), dtype=np.int64)
+    features, strengths = np.empty(room, dtype=np.int32), np.empty(room, dtype=np.float32)
+    ends[0] = filled = 0
+    for row in range(len(indptr) - 1):
+        start, stop = indptr[row], indptr[row + 1]
+        if extra and stop > start:
+            features[filled], strengths[filled] = 0, constant
+            filled += 1
         total, others = np.float64(0), np.float64(0)
-        for j in range(indptr[i], indptr[i + 1]):
-            square = np.float64(strengths[j]) * np.float64(strengths[j])
-            if counts[j]:
+        shift = filled - start
+        for j in range(start, stop):
+            strength = dampened[np.int64(counts[j])] * idf[indices[j]]
+            features[j + shift], strengths[j + shift] = indices[j], strength
+            square = np.float64(strength) * np.float64(strength)
+            if known[indices[j]]:
                 total += square
             else:
                 others += square
         length = np.sqrt(total if total > 0 else others)
-        for j in range(indptr[i], indptr[i + 1]):
-            found[j] = np.float32(np.float64(strengths[j]) / length)
-    return found
+        for j in range(start, stop):
+            strengths[j + shift] = np.float32(np.float64(strengths[j + shift]) / length)
+        filled += stop - start
+        ends[row + 1] = filled
+    return ends, features[:filled], strengths[:filled]
 
 
 @kernel

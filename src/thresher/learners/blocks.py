@@ -12,6 +12,7 @@ from thresher.kernels.weights import LATE, PRESENT, Weights, mean_weights
 WIDEST_BLOCK = 16
 _CACHE_LINE = 64
 _GROWTH = 1.5
+LANES = tuple(range(32))
 
 
 class Start(NamedTuple):
@@ -88,7 +89,7 @@ class Blocks:
     @property
     def lanes(self) -> tuple[int, ...]:
         """As many numbers as a block has lanes: kernels read the width off the tuple's type."""
-        return tuple(range(self.width))
+        return LANES[: self.width]
 
     def learning(self) -> NDArray[np.bool_]:
         """Return which lanes hold a category, (blocks, lanes)."""

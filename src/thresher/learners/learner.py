@@ -61,6 +61,7 @@ class MistakeDrivenLearner(Settings):
 
     def __post_init__(self) -> None:
         self._blocks: Blocks | None = None
+        self._online: tuple[Rule, Steps] | None = None  # what a mistake is and does, kept between single documents
 
     def get_params(self) -> dict[str, Any]:
         """Return the parameters by name."""
@@ -100,7 +101,7 @@ class MistakeDrivenLearner(Settings):
         blocks = Blocks(self._start(average_active), examples.rows.n_features, count, self.block_width)
         training = Training(examples, self._rule(average_active, revive=False), self._schedule(average_active), blocks)
         history = training.run(count_threads(self.n_threads), progress)
-        self.average_active_, self._blocks = average_active, blocks
+        self.average_active_, self._blocks, self._online = average_active, blocks, None
         self.mistakes_, self.n_passes_ = history
         self.online_mistakes_ = np.zeros(count, dtype=np.int64)
         self.positives_ = _count_positives(examples.labels, count)
@@ -124,9 +125,33 @@ class MistakeDrivenLearner(Settings):
         checked, judged, times = self._checked(rows, labels, row_weight)
         count = _count_categories(judged, n_categories, 0 if self._blocks is None else self._blocks.n_categories)
         average_active = self._measured(checked) if self._blocks is None else self.average_active_
-        examples = Examples(checked, judged, self._steps(average_active, times))
+        self._online = None
         rule = self._rule(average_active, revive=not self.discard_final)
+        steps = self._steps(average_active, times)
         blocks = self._first_blocks(average_active, checked) if self._blocks is None else self._blocks
+        self._go_on(Examples(checked, judged, steps), rule, blocks, count, progress)
+        self.average_active_ = average_active
+        return self
+
+    def learn_checked(self, rows: Rows, labels: Labels, n_categories: int) -> None:
+        """Go on learning from rows and labels that are known to be in order, such as a `Categorizer` makes.
+
+        The parameters are those of the call before: they are neither read nor checked again.
+        """
+        if self._blocks is None:
+            self.partial_fit(rows, labels, n_categories=n_categories)
+            return
+        if self._online is None:
+            steps = self._steps(self.average_active_, np.ones(1))
+            self._online = self._rule(self.average_active_, revive=not self.discard_final), steps
+        rule, steps = self._online
+        self._go_on(Examples(self.strengths(rows), labels, steps), rule, self._blocks, n_categories)
+
+    def _go_on(
+        self, examples: Examples, rule: Rule, blocks: Blocks, count: int, progress: Report | None = None
+    ) -> None:
+        """Make one pass that leaves the learner as it was if it is interrupted."""
+        checked = examples.rows
         long = len(checked.indices) * count > SLICE_WORK
         blocks = blocks.copy() if long else blocks
         blocks.grow(checked.n_features, count)
@@ -142,10 +167,9 @@ class MistakeDrivenLearner(Settings):
         if self._blocks is None:
             self.mistakes_ = np.zeros((0, 0), dtype=np.int64)
             self.n_passes_ = self.online_mistakes_ = self.positives_ = np.zeros(0, dtype=np.int64)
-        self._blocks, self.average_active_ = blocks, average_active
+        self._blocks = blocks
         self.online_mistakes_ = _extended(self.online_mistakes_, count) + mistakes
-        self.positives_ = _extended(self.positives_, count) + _count_positives(judged, count)
-        return self
+        self.positives_ = _extended(self.positives_, count) + _count_positives(examples.labels, count)
 
     def _first_blocks(self, average_active: float, rows: Rows) -> Blocks:
         """Return weights that know the rows' features, or none of them if whatever comes in partial_fit comes late."""
@@ -238,7 +262,7 @@ class MistakeDrivenLearner(Settings):
         parameters = self.get_params()
         self.__dict__.update(other.__dict__)
         self.__dict__.update(parameters)
-        self._blocks = other._fitted().copy() if blocks is None else blocks
+        self._blocks, self._online = other._fitted().copy() if blocks is None else blocks, None
         return self
 
     def _fitted(self) -> Blocks:
@@ -338,6 +362,8 @@ def _count_positives(labels: Labels, n_categories: int) -> NDArray[np.int64]:
 
 
 def _extended(counts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+    if len(counts) == length:
+        return counts
     return np.concatenate((counts, np.zeros(length - len(counts), dtype=np.int64)))
 
 

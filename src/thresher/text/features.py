@@ -134,8 +134,9 @@ class TextFeatures:
             raise
         count = self.vocabulary.count
         found, ends = _concatenated(counted or [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))])
-        if grow:
-            self.document_counts = np.pad(self.document_counts, (0, count - len(self.document_counts)))
+        if count > len(self.document_counts):
+            new = np.zeros(count - len(self.document_counts), dtype=np.int64)
+            self.document_counts = np.concatenate((self.document_counts, new))
         return _rows(found, ends, np.arange(count), count)
 
     def forget(self, count: int) -> None:
@@ -175,8 +176,9 @@ class TextFeatures:
 
 def _number_new(parts: list[tuple[Tokens, NDArray[np.int32]]], vocabulary: Vocabulary) -> None:
     """Let the tokens without a number become known, document by document, whatever part they are of."""
-    if len(parts) == 1:
-        vocabulary.numbers(parts[0][0], found=parts[0][1])
+    if len(parts) == 1 or len(parts[0][0].documents) == 1:
+        for tokens, numbers in parts:
+            vocabulary.numbers(tokens, found=numbers)
         return
     new = [np.flatnonzero(numbers < 0) for _, numbers in parts]
     order = np.argsort(np.concatenate([document_of(t)[i] for (t, _), i in zip(parts, new, strict=True)]), kind="stable")
@@ -196,8 +198,10 @@ def _merged(
     """Return the numbers of all parts document by document, and where each document's end."""
     if len(parts) == 1:
         return numbers[0], parts[0].documents
-    order = np.argsort(np.concatenate([document_of(tokens) for tokens in parts]), kind="stable")
-    return np.concatenate(numbers)[order], np.sum([tokens.documents for tokens in parts], axis=0)
+    together, ends = np.concatenate(numbers), np.sum([tokens.documents for tokens in parts], axis=0)
+    if len(ends) == 1:
+        return together, ends
+    return together[np.argsort(np.concatenate([document_of(tokens) for tokens in parts]), kind="stable")], ends
 
 
 def _concatenated(

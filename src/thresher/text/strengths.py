@@ -4,11 +4,14 @@
 vector: documents of any length weigh the same.
 """
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.elementary import logarithm
-from thresher.kernels.rows import Rows, unit_rows
+from thresher.kernels.rows import Rows, cosine_rows
 
 WEIGHED = ("tfidf", "cosine")
 _MOST_IN_TABLE = 1 << 16
@@ -58,19 +61,30 @@ def weighed(
     >>> weighed(rows, np.array([1, 2], dtype=np.float32), "cosine").data.round(3)
     array([0.205, 0.979], dtype=float32)
     """
-    if strength == "cosine":
-        largest = int(rows.data.max(initial=1))
-        if largest < _MOST_IN_TABLE:  # counts are whole numbers, and few are large
-            counts, places = np.arange(largest + 1), rows.data.astype(np.intp)
-        else:
-            counts, places = np.unique(rows.data, return_inverse=True)
-        logarithms = (1 + logarithm(np.maximum(counts, 1))).astype(np.float32)
-        counted = np.ones(rows.n_features, dtype=np.bool_) if known is None else known
-        data = logarithms[places] * idf[rows.indices]
-        strong = rows._replace(data=unit_rows(rows.indptr, data, counted[rows.indices]))
-    else:
+    counted = np.ones(rows.n_features, dtype=np.bool_) if known is None else known
+    if strength == "tfidf":
         strong = rows._replace(data=np.sqrt(rows.data) * idf[rows.indices])
-    return _with_constant(strong, constant) if constant else strong
+        return _with_constant(strong, constant) if constant else strong
+    largest = int(rows.data.max(initial=1))
+    if largest < _MOST_IN_TABLE:  # counts are whole numbers, and few are large
+        return Rows(*cosine_rows(*rows[:3], _logarithms(largest), idf, counted, np.float32(constant)), rows.n_features)
+    values, places = np.unique(rows.data, return_inverse=True)
+    tabled = rows._replace(data=places.astype(np.float32))
+    return Rows(*cosine_rows(*tabled[:3], _dampened(values), idf, counted, np.float32(constant)), rows.n_features)
+
+
+def _logarithms(largest: int) -> NDArray[np.float32]:
+    """Return what counts weigh, 1 + ln count, for 0 to at least the largest."""
+    return _table(max(largest, 255).bit_length())
+
+
+@cache
+def _table(bits: int) -> NDArray[np.float32]:
+    return _dampened(np.arange(1 << bits))
+
+
+def _dampened(counts: NDArray[Any]) -> NDArray[np.float32]:
+    return np.asarray(1 + logarithm(np.maximum(counts, 1)), dtype=np.float32)
 
 
 def _with_constant(rows: Rows, strength: float) -> Rows:
