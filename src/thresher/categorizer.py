@@ -33,6 +33,7 @@ from thresher.settings import (
     new_learner,
     strengthened,
 )
+from thresher.streaming import Streamed, stream
 from thresher.text.analysers import Text
 from thresher.text.features import batches
 from thresher.text.strengths import WEIGHED, late_frequency, weighed
@@ -155,6 +156,18 @@ class Categorizer:
         self.teach_young({c for row in labels for c in row}, before, taught)
         return self
 
+    def stream(self, documents: Iterable[tuple[Text, str | Iterable[str]]]) -> Iterator[Streamed]:
+        """Predict each document, then learn it with all its categories, as they come; yields what was predicted.
+
+        It gives what `predict` and `partial_fit` would give one document at a time, many times faster, and reads a few
+        hundred documents ahead.
+
+        >>> model = Categorizer()
+        >>> [found.predicted for found in model.stream([("crude oil", "energy"), ("oil", "energy")])]
+        [[], ['energy']]
+        """
+        return stream(self, documents)
+
     def learn(self, text: Text, accept: Iterable[str] = (), reject: Iterable[str] = ()) -> Correction:
         """Learn one correction: categories in neither list are left alone. Returns what changed.
 
@@ -195,16 +208,17 @@ class Categorizer:
         if len(empty):
             self.features.forget(before)
             raise TextError(f"text {empty[0]}: no features in document, so there is nothing to learn from it")
-        if 0 < len(self.idf) < rows.n_features:
-            late = self._late_frequency()
-            self.idf = np.append(self.idf, np.full(rows.n_features - len(self.idf), late, dtype=np.float32))
-        return rows
+        return self._with_late_idf(rows)
 
-    def _late_frequency(self) -> np.float32:
-        """Return the idf of features that come after `fit`; those that came so far have it."""
-        if self.features.document_counts[len(self.idf) - 1] == 0:
-            return np.float32(self.idf[-1])
-        return late_frequency(self.idf, self.features.n_documents, self.features.document_counts)
+    def _with_late_idf(self, rows: Rows) -> Rows:
+        """Give features that came after `fit` their idf, the same for all; returns the rows."""
+        new = rows.n_features - len(self.idf)
+        if len(self.idf) and new > 0:
+            late = self.idf[-1]
+            if self.features.document_counts[len(self.idf) - 1] > 0:  # it is the first that came late
+                late = late_frequency(self.idf, self.features.n_documents, self.features.document_counts)
+            self.idf = np.concatenate((self.idf, np.full(new, late, dtype=np.float32)))
+        return rows
 
     def _take(self, rows: Rows, labels: Labels, names: list[str]) -> NDArray[np.int64]:
         """Learn rows of counts, and make room for new categories; returns the mistakes by category."""
@@ -214,15 +228,19 @@ class Categorizer:
         try:
             self.learner.learn_checked(self._strong(rows), labels, len(names))
         except BaseException:
-            known = self.learner.n_features_ if self.learner.is_fitted else int(self.features.has_constant)
-            self.features.forget(known)
-            self.idf = self.idf[:known]
+            self.forget_unlearned()
             raise
         added = len(names) - len(self.categories)
         if added:
             self.categories = names
             self.decisions = self.decisions.extended(added, float(self.settings["theta"]), 1.0)
         return self.learner.online_mistakes_ - before
+
+    def forget_unlearned(self) -> None:
+        """Forget features that were taken up and then not learned."""
+        known = self.learner.n_features_ if self.learner.is_fitted else int(self.features.has_constant)
+        self.features.forget(known)
+        self.idf = self.idf[:known]
 
     def teach_young(self, categories: set[int], known: int, taught: list[Kept]) -> None:
         """Set categories that were added after `fit`, and have few positives, against the documents kept."""

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import product, tee
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from thresher.categorizer import Categorizer
 from thresher.category_names import category_set
 from thresher.datasets.document import Document
 from thresher.decisions import folds as fold_numbers
-from thresher.errors import DataError, TextError
+from thresher.errors import DataError
 from thresher.metrics import Counts, Floats, Ints, Rates, Truth, check_whole, f1_of
 from thresher.significance import Interval, PairedTest
 from thresher.text.analysers import Text
@@ -356,28 +356,17 @@ def prequential(
     check_whole("window", window)
     total = len(documents) if isinstance(documents, Sequence) else 0
     counts, empty, mistakes = [], 0, 0
-    for document in documents:
-        text, true = _content(document), set(category_set(document.categories))
-        found = set(model.predict([text])[0]) if model.categories else set()
+    read, learned = tee(documents)
+    for document, (predicted, taught) in zip(
+        read, model.stream((_content(document), document.categories) for document in learned), strict=True
+    ):
+        true, found = set(document.categories), set(predicted)
         counts.append((len(true & found), len(found - true), len(true - found)))
         mistakes += true != found
-        empty += not _learned(model, text, true)
+        empty += not taught
         if progress is not None and (len(counts) % 100 == 0 or len(counts) == total):
             progress(Step("prequential", len(counts), total, mistakes))
     return Prequential(np.array(counts, dtype=np.int64).reshape(-1, 3), window, empty)
-
-
-def _learned(model: Categorizer, text: Text, true: set[str]) -> bool:
-    """Let the model learn a document, and tell whether there was anything to learn."""
-    if not true and not model.categories:
-        return False
-    try:
-        model.partial_fit([text], [true])
-    except TextError:
-        if not model.empty([text])[0]:
-            raise
-        return False
-    return True
 
 
 # -- two systems -------------------------------------------------------------------------------------------------------

@@ -125,3 +125,12 @@ def score_rows(
             score_lanes(indices, strengths, indptr[row], indptr[row + 1], own, lanes, total)
             for category in range(first, last):
                 scores[row, category] = total[category - first]
+
+
+@kernel
+def stream_blocks(examples: Examples, rule: Rule, lanes: Lanes, weights: Weights, scores: NDArray[np.float32]) -> None:
+    """Score each row, then learn it, before the next one; writes `scores` (rows, categories), lanes and weights."""
+    order = np.arange(len(examples.rows.indptr) - 1)
+    for row in range(len(order)):
+        score_rows(examples.rows, row, row + 1, lanes.lanes, weights.weight, scores)
+        learn_blocks(examples, order[row : row + 1], rule, lanes, weights)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from thresher.kernels.compiler import kernel
 from thresher.kernels.exponentials import write_exponentials
 from thresher.kernels.lanes import score_lanes
-from thresher.kernels.passes import Examples, Lanes, any_listed, any_over, set_limits, set_targets
+from thresher.kernels.passes import Examples, Lanes, any_listed, any_over, score_rows, set_limits, set_targets
 from thresher.kernels.weights import DISCARDED, PRESENT, Rule, Weights, block_of, clamped
 
 _LARGEST_EXPONENT = 40.0  # no product with a weight leaves float32
@@ -139,3 +139,17 @@ def learn_regularized_blocks(
     for block in range(weights.weight.shape[0]):
         duals = np.zeros((len(examples.rows.indptr) - 1, len(lanes.lanes)), dtype=np.float32)
         learn_regularized_rows(examples, order, rule, block, lanes, weights, duals)
+
+
+@kernel
+def stream_regularized_blocks(
+    examples: Examples, rule: Rule, lanes: Lanes, weights: Weights, scores: NDArray[np.float32]
+) -> None:
+    """Score each row, then learn it from a dual weight of 0, before the next one; writes scores, lanes and weights."""
+    order = np.arange(len(examples.rows.indptr) - 1)
+    duals = np.zeros((len(order), len(lanes.lanes)), dtype=np.float32)
+    for row in range(len(order)):
+        score_rows(examples.rows, row, row + 1, lanes.lanes, weights.weight, scores)
+        for block in range(weights.weight.shape[0]):
+            duals[row] = np.float32(0)
+            learn_regularized_rows(examples, order[row : row + 1], rule, block, lanes, weights, duals)

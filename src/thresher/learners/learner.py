@@ -25,6 +25,7 @@ from thresher.learners.training import (
     Training,
     learn_once,
     score,
+    stream_once,
 )
 from thresher.threads import count_threads
 
@@ -141,11 +142,27 @@ class MistakeDrivenLearner(Settings):
         if self._blocks is None:
             self.partial_fit(rows, labels, n_categories=n_categories)
             return
+        rule, steps = self._as_before()
+        self._go_on(Examples(self.strengths(rows), labels, steps), rule, self._blocks, n_categories)
+
+    def stream_checked(self, rows: Rows, labels: Labels) -> NDArray[np.float32]:
+        """Score each row, then learn it, before the next one; returns the raw scores. For a few rows at a time.
+
+        As `learn_checked`, and it must know all categories. Not for averaged weights: each step changes all means.
+        """
+        blocks, (rule, steps) = self._fitted(), self._as_before()
+        blocks.grow(rows.n_features, blocks.n_categories)
+        scores, mistakes = stream_once(Examples(self.strengths(rows), labels, steps), rule, blocks)
+        self._limit_untaught(scores)
+        self.online_mistakes_ = self.online_mistakes_ + mistakes
+        self.positives_ = self.positives_ + _count_positives(labels, blocks.n_categories)
+        return scores
+
+    def _as_before(self) -> tuple[Rule, Steps]:
         if self._online is None:
             steps = self._steps(self.average_active_, np.ones(1))
             self._online = self._rule(self.average_active_, revive=not self.discard_final), steps
-        rule, steps = self._online
-        self._go_on(Examples(self.strengths(rows), labels, steps), rule, self._blocks, n_categories)
+        return self._online
 
     def _go_on(
         self, examples: Examples, rule: Rule, blocks: Blocks, count: int, progress: Report | None = None
@@ -192,10 +209,14 @@ class MistakeDrivenLearner(Settings):
     def score_checked(self, rows: Rows) -> NDArray[np.float32]:
         """Return the raw scores of rows that are known to be in order, such as those that text features make."""
         scores = score(self.strengths(rows), self._fitted(), count_threads(self.n_threads))
+        self._limit_untaught(scores)
+        return scores
+
+    def _limit_untaught(self, scores: NDArray[np.float32]) -> None:
+        """Let categories without a positive example score theta at the most; writes `scores`."""
         untaught = self.positives_ == 0
         if untaught.any():
             scores[:, untaught] = np.minimum(scores[:, untaught], np.float32(self.theta))
-        return scores
 
     @property
     def weights_(self) -> NDArray[np.float32]:

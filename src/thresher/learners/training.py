@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.kernels.passes import Examples, Lanes, learn_blocks, learn_rows, score_rows
-from thresher.kernels.regularized import learn_regularized_blocks, learn_regularized_rows
+from thresher.kernels.passes import Examples, Lanes, learn_blocks, learn_rows, score_rows, stream_blocks
+from thresher.kernels.regularized import learn_regularized_blocks, learn_regularized_rows, stream_regularized_blocks
 from thresher.kernels.rows import Rows
 from thresher.kernels.shuffle import seeded_state, shuffle_rows
 from thresher.kernels.weights import REGULARIZED_WINNOW, Rule, Weights, drop_features
@@ -166,6 +166,16 @@ def learn_once(examples: Examples, rule: Rule, blocks: Blocks) -> NDArray[np.int
     learn(examples, np.arange(len(examples.rows.indptr) - 1), rule, lanes, blocks.weights)
     blocks.changed()
     return blocks.count_by_category(lanes.mistakes)
+
+
+def stream_once(examples: Examples, rule: Rule, blocks: Blocks) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Score each of a few rows, then learn it; changes `blocks`, returns the scores, and the mistakes by category."""
+    scores = np.empty((len(examples.rows.indptr) - 1, blocks.n_categories), dtype=np.float32)
+    lanes = Lanes(blocks.lanes, blocks.learning(), blocks.examples, np.zeros_like(blocks.examples))
+    stream = stream_regularized_blocks if rule.learner == REGULARIZED_WINNOW else stream_blocks
+    stream(examples, rule, lanes, blocks.weights, scores)
+    blocks.changed()
+    return scores, blocks.count_by_category(lanes.mistakes)
 
 
 def score(rows: Rows, blocks: Blocks, n_threads: int) -> NDArray[np.float32]:

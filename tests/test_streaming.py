@@ -1,0 +1,90 @@
+"""A stream gives what predicting and learning one document at a time gives: predictions, weights and all."""
+
+from typing import Any
+
+import pytest
+
+from corpora import made_up
+from thresher import Categorizer
+from thresher.errors import TextError
+from thresher.streaming import BATCH, Streamed
+
+TEXTS, CATEGORIES = made_up(3 * BATCH, seed=5)
+LATER = list(zip(TEXTS[120:], CATEGORIES[120:], strict=True))
+
+
+def fitted(**settings: Any) -> Categorizer:
+    return Categorizer(**settings).fit(TEXTS[:120], CATEGORIES[:120])
+
+
+def one_by_one(model: Categorizer, documents: list[tuple[Any, Any]]) -> list[Streamed]:
+    found = []
+    for text, categories in documents:
+        predicted = model.predict([text])[0] if model.categories else []
+        try:
+            model.partial_fit([text], [categories])
+        except TextError:
+            found.append(Streamed(predicted, False))
+        else:
+            found.append(Streamed(predicted, True))
+    return found
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"preset": "paper"},
+        {"preset": "fast", "analyser": "words+ngrams:2+title"},
+        {"learner": "perceptron", "average": False},
+        {"learner": "positive-winnow", "average": False},
+        {"learner": "balanced-winnow"},  # averaged
+        {"strength": "tfidf", "policy": "at-least-one"},
+    ],
+    ids=str,
+)
+def test_a_stream_is_one_document_at_a_time(settings: dict[str, Any]) -> None:
+    streamed, single = fitted(**settings), fitted(**settings)
+    odd: list[tuple[Any, list[str]]] = [
+        ("", ["grain"]),
+        ("!?", []),
+        ("qqqq zzzz xxxx", ["grain"]),
+        ("qqqq pppp", []),
+        ("new words for a new thing", ["entirely new"]),
+        ("more new words for it", ["entirely new", "grain"]),
+        ({"title": "Wheat", "body": "harvest of wheat"}, ["grain"]),
+    ]
+    documents = LATER[:50] + odd + LATER[50:]
+    assert list(streamed.stream(documents)) == one_by_one(single, documents)
+    assert streamed.digest() == single.digest()
+    assert streamed.predict(TEXTS) == single.predict(TEXTS)
+
+
+def test_a_stream_may_start_from_nothing() -> None:
+    streamed, single = Categorizer(), Categorizer()
+    documents = [("nothing known", []), *LATER[:40]]
+    assert list(streamed.stream(documents))[1:] == one_by_one(single, documents)[1:]
+    assert streamed.digest() == single.digest()
+
+
+def test_a_stream_learns_no_further_than_it_was_read() -> None:
+    model = fitted()
+    before = model.digest()
+    stream = model.stream(LATER)
+    assert model.digest() == before
+    next(stream)
+    assert model.digest() != before
+
+
+def test_an_error_on_the_way_leaves_a_model_that_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = fitted()
+    before = model.digest()
+    monkeypatch.setattr(type(model.learner), "stream_checked", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(model.stream([("words unheard of before", ["grain"])]))
+    assert model.digest() == before
+    assert model.predict(["wheat"]) == fitted().predict(["wheat"])
+
+
+def interrupted(*_: Any) -> None:
+    raise KeyboardInterrupt
