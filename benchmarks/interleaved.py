@@ -5,10 +5,12 @@ from collections.abc import Callable, Mapping
 from statistics import median
 
 
-def interleaved(systems: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+def interleaved(
+    systems: Mapping[str, Callable[[], object]], rounds: int, warm_up: bool = True
+) -> dict[str, list[float]]:
     """Time every system once a round, after one round that compiles and warms up."""
     seconds: dict[str, list[float]] = {name: [] for name in systems}
-    for number in range(rounds + 1):
+    for number in range(1 - warm_up, rounds + 1):
         for name, run in systems.items():
             start = time.perf_counter()
             run()

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from corpora import made_up
-from thresher import Categorizer
+from thresher import Categorizer, streaming
 from thresher.errors import TextError
-from thresher.streaming import BATCH, Streamed
+from thresher.streaming import Streamed
 
-TEXTS, CATEGORIES = made_up(3 * BATCH, seed=5)
+TEXTS, CATEGORIES = made_up(600, seed=5)
 LATER = list(zip(TEXTS[120:], CATEGORIES[120:], strict=True))
 
 
@@ -43,7 +43,8 @@ def one_by_one(model: Categorizer, documents: list[tuple[Any, Any]]) -> list[Str
     ],
     ids=str,
 )
-def test_a_stream_is_one_document_at_a_time(settings: dict[str, Any]) -> None:
+def test_a_stream_is_one_document_at_a_time(settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "BATCH", 200)
     streamed, single = fitted(**settings), fitted(**settings)
     odd: list[tuple[Any, list[str]]] = [
         ("", ["grain"]),

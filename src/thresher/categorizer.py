@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import chain
 from os import PathLike
 from typing import Any, Self, TypeVar
 
@@ -17,6 +17,7 @@ from thresher.compression import Compression, compress
 from thresher.decisions import Decisions
 from thresher.errors import NotFittedError, ParameterError, TextError
 from thresher.explanation import Correction, Explanation, correction, weighed_words
+from thresher.growing import extended
 from thresher.kernels.elementary import sigmoid
 from thresher.kernels.rows import Labels, Rows
 from thresher.kernels.weights import LARGEST_WEIGHT
@@ -159,8 +160,8 @@ class Categorizer:
     def stream(self, documents: Iterable[tuple[Text, str | Iterable[str]]]) -> Iterator[Streamed]:
         """Predict each document, then learn it with all its categories, as they come; yields what was predicted.
 
-        It gives what `predict` and `partial_fit` would give one document at a time, many times faster, and reads a few
-        hundred documents ahead.
+        It gives what `predict` and `partial_fit` would give one document at a time, many times faster, and reads up to
+        a thousand documents ahead.
 
         >>> model = Categorizer()
         >>> [found.predicted for found in model.stream([("crude oil", "energy"), ("oil", "energy")])]
@@ -217,7 +218,7 @@ class Categorizer:
             late = self.idf[-1]
             if self.features.document_counts[len(self.idf) - 1] > 0:  # it is the first that came late
                 late = late_frequency(self.idf, self.features.n_documents, self.features.document_counts)
-            self.idf = np.concatenate((self.idf, np.full(new, late, dtype=np.float32)))
+            self.idf = extended(self.idf, new, late)
         return rows
 
     def _take(self, rows: Rows, labels: Labels, names: list[str]) -> NDArray[np.int64]:
@@ -272,9 +273,9 @@ class Categorizer:
             return rows
         # Before `fit` nothing is known of frequencies: all features count alike.
         idf = self.idf if len(self.idf) else np.ones(rows.n_features, dtype=np.float32)
-        known = self.features.document_counts > 0 if len(self.idf) else None
-        constant = constant_of(self.settings) if self.features.has_constant else 0.0
-        return weighed(rows, idf, strength, known, constant)
+        documents = self.features.document_counts if len(self.idf) else None
+        constant = constant_of(self.settings)
+        return weighed(rows, idf, strength, documents, constant if constant and self.features.has_constant else 0.0)
 
     def _scored(self, texts: Iterable[Text], use: Callable[[Scores, Empty], Result]) -> Iterator[Result]:
         """Yield what is made of the raw scores of batches of texts, and of which texts have no feature; on threads."""
@@ -294,20 +295,22 @@ class Categorizer:
     def _names(self, scores: Scores, empty: Empty) -> list[list[str]]:
         """Return the categories accepted by each row of scores, the best first."""
         accepted = self._accepted(scores, empty)
-        documents, numbers = np.nonzero(accepted)
-        cuts = np.broadcast_to(self.decisions.cuts(scores), scores.shape)
-        best = np.lexsort((cuts[documents, numbers] - scores[documents, numbers], documents))
-        names = [self.categories[c] for c in numbers[best].tolist()]
-        ends = np.cumsum(np.count_nonzero(accepted, axis=1)).tolist()
-        return [names[start:end] for start, end in pairwise([0, *ends])]
+        documents, numbers = np.divmod(np.flatnonzero(accepted), accepted.shape[1])
+        cuts = self.decisions.cuts(scores)
+        reached = cuts[numbers] if cuts.ndim == 1 else cuts[documents, numbers]
+        best = np.lexsort((reached - scores[documents, numbers], documents))
+        found: list[list[str]] = [[] for _ in range(len(scores))]
+        for document, number in zip(documents.tolist(), numbers[best].tolist(), strict=True):
+            found[document].append(self.categories[number])
+        return found
 
     def _accepted(self, scores: Scores, empty: Empty) -> NDArray[np.bool_]:
         """Return what the policy accepts; nothing for texts without features, and no late category below its threshold.
 
         A category that came after `fit` has a threshold that is not tuned beside the others': being best means little.
         """
-        late = np.arange(scores.shape[1]) >= len(self.learner.n_passes_)
-        if late.any() and not late.all():
+        if 0 < len(self.learner.n_passes_) < scores.shape[1]:
+            late = np.arange(scores.shape[1]) >= len(self.learner.n_passes_)
             scores = np.where(late & (scores <= self.decisions.thresholds), np.float32(-LARGEST_WEIGHT), scores)
         accepted = self.decisions.accepted(scores)
         accepted[empty] = False

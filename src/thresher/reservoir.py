@@ -34,7 +34,7 @@ class Reservoir:
     def __init__(self, documents: Iterable[Kept] = (), seen: int = 0) -> None:
         self.documents = list(documents)
         self.seen = seen
-        self._places: dict[bytes, int] | None = None  # of the texts among the documents, once they are asked for
+        self._places: dict[bytes, list[int]] | None = None  # of each text, once they are asked for
 
     @classmethod
     def of(cls, rows: Rows, labels: list[list[int]]) -> "Reservoir":
@@ -49,27 +49,30 @@ class Reservoir:
         What is known of a text that is kept already is put together. Returns the document with all that is known of it.
         """
         self.seen += 1
-        places = self._texts()
-        place = places.get(document.text)
-        if place is not None:
+        text, places = document.text, self._texts()
+        if text in places:
+            place = places[text][0]
             old = self.documents[place]
             joined = document.categories if document.complete else old.categories | document.categories
             self.documents[place] = document._replace(categories=joined, complete=old.complete or document.complete)
             return self.documents[place]
         if len(self.documents) < KEPT:
             self.documents.append(document)
-            places[document.text] = len(self.documents) - 1
+            places[text] = [len(self.documents) - 1]
         elif (place := scattered(self.seen) % self.seen) < KEPT:
-            self.documents[place] = document
-            self._places = None
+            former = self.documents[place].text
+            places[former].remove(place)
+            if not places[former]:
+                del places[former]
+            self.documents[place], places[text] = document, [place]
         return document
 
-    def _texts(self) -> dict[bytes, int]:
-        """Return the first place of each text among the documents."""
+    def _texts(self) -> dict[bytes, list[int]]:
+        """Return the places of each text among the documents."""
         if self._places is None:
             self._places = {}
             for place, document in enumerate(self.documents):
-                self._places.setdefault(document.text, place)
+                self._places.setdefault(document.text, []).append(place)
         return self._places
 
     def rows(self, n_features: int) -> Rows:

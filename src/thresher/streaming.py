@@ -18,7 +18,7 @@ from thresher.text.analysers import Text
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
 
-BATCH = 256
+BATCH = 1024
 
 
 class Streamed(NamedTuple):

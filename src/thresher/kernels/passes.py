@@ -86,11 +86,14 @@ def learn_rows(
     set_limits(rule, others, learning, limits)
     for row in order:
         start, stop = indptr[row], indptr[row + 1]
+        listed = any_listed(label_indptr, categories, row, first, width)
+        if others == 0 and not listed:
+            continue
         score_lanes(indices, strengths, start, stop, weight, marks, scores)
         if others < 0:
             for lane in range(width):
                 seen[lane] += learning[lane]
-        if not any_listed(label_indptr, categories, row, first, width) and not any_over(scores, limits, marks):
+        if not listed and not any_over(scores, limits, marks):
             continue
         set_targets(examples.labels, row, first, learning, targets)
         for lane in range(width):

@@ -102,12 +102,14 @@ def learn_regularized_rows(
     set_limits(rule, others, learning, limits)
     for row in order:
         start, stop = indptr[row], indptr[row + 1]
+        listed = any_listed(label_indptr, categories, row, first, width)
+        if others == 0 and not listed:
+            continue
         score_lanes(indices, strengths, start, stop, weight, marks, scores)
         if others < 0:
             for lane in range(width):
                 seen[lane] += learning[lane]
         held = duals[row]
-        listed = any_listed(label_indptr, categories, row, first, width)
         if not listed and not any_over(scores, limits, marks) and not any_held(held, marks):
             continue
         set_targets(examples.labels, row, first, learning, targets)

@@ -83,13 +83,14 @@ def cosine_rows(
     counts: NDArray[np.float32],
     dampened: NDArray[np.float32],
     idf: NDArray[np.float32],
-    known: NDArray[np.bool_],
+    documents: NDArray[np.int64],
     constant: np.float32,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
     """Return rows of the strengths dampened[count] x idf, divided by the length of their row.
 
-    Squares are summed in order in float64, and strengths rounded once. Only known features make the length, unless none
-    of a row is. If `constant` is not 0, feature 0 comes first in every row that is not empty, with that strength.
+    Squares are summed in order in float64, and strengths rounded once. Only features that were in documents of `fit`
+    make the length, unless none of a row was. If `constant` is not 0, feature 0 comes first in every row that is not
+    empty, with that strength.
     """
     extra = 1 if constant != 0 else 0
     room = len(indices) + extra * (len(indptr) - 1)
@@ -107,7 +108,7 @@ def cosine_rows(
             strength = dampened[np.int64(counts[j])] * idf[indices[j]]
             features[j + shift], strengths[j + shift] = indices[j], strength
             square = np.float64(strength) * np.float64(strength)
-            if known[indices[j]]:
+            if documents[indices[j]] > 0:
                 total += square
             else:
                 others += square

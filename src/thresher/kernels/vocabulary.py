@@ -81,14 +81,14 @@ def find_names(
     rests: NDArray[np.int64],
     table: Table,
     numbers: NDArray[np.int32],
-) -> None:
-    """Write the number of each name, ABSENT for one that is not known.
+) -> int:
+    """Write the number of each name, ABSENT for one that is not known; return how many are not.
 
     `find_slot` written out, for a call that is handed the table would count references to its arrays at every name;
     and a short name is known by its key alone.
     """
     slots, _, _, stops, kept_letters, seeds = table
-    mask, start = len(slots) - 1, 0
+    mask, start, missing = len(slots) - 1, 0, 0
     for i in range(len(ends)):
         key, length = keys[i], ends[i] - start
         hashed = name_hash(key, rests[i], seeds)
@@ -105,7 +105,9 @@ def find_names(
             slot = (slot + 1) & mask
             entry = slots[slot, 0]
         numbers[i] = entry & MOST if entry != ABSENT else ABSENT
+        missing += entry == ABSENT
         start = ends[i]
+    return missing
 
 
 @kernel
@@ -207,42 +209,71 @@ def count_entries(
 
 @kernel
 def sort_entries(entries: NDArray[np.int64], scratch: NDArray[np.int64], most: int) -> None:
-    """Sort entries by their numbers, in place, eight bits at a time; entries stay below `most`."""
-    places = np.zeros(257, dtype=np.int64)
-    shift, count = 32, len(entries)
-    while 1 << shift < most:
+    """Sort entries by their numbers, in place, a few bits at a time; entries stay below `most`."""
+    bits, count = 0, len(entries)
+    while 1 << 32 + bits < most:
+        bits += 1
+    width = -(-bits // max(-(-bits // 8), 1))  # the least for as many rounds as eight bits would take
+    digits = (1 << width) - 1
+    places = np.empty(digits + 2, dtype=np.int64)
+    for shift in range(32, 32 + bits, max(width, 1)):
         places[:] = 0
         for i in range(count):
-            places[(entries[i] >> shift & 0xFF) + 1] += 1
-        for digit in range(1, 256):
+            places[(entries[i] >> shift & digits) + 1] += 1
+        for digit in range(1, digits + 1):
             places[digit + 1] += places[digit]
         for i in range(count):
-            digit = entries[i] >> shift & 0xFF
+            digit = entries[i] >> shift & digits
             scratch[places[digit]] = entries[i]
             places[digit] += 1
         entries[:] = scratch[:count]
-        shift += 8
+
+
+@kernel
+def count_few(numbers: NDArray[np.int32], indices: NDArray[np.int32], counts: NDArray[np.float32]) -> int:
+    """Write the numbers of one document, sorted and each once, and how often it has them; ABSENT ones are left out.
+
+    Returns how many there are. It needs no array as long as the vocabulary, as `count_entries` does.
+    """
+    entries, scratch = np.empty(len(numbers), dtype=np.int64), np.empty(len(numbers), dtype=np.int64)
+    known, highest = 0, np.int64(0)
+    for number in numbers:
+        if number != ABSENT:
+            entries[known] = np.int64(number) << 32
+            highest = max(highest, entries[known])
+            known += 1
+    sort_entries(entries[:known], scratch, int(highest) + 1)
+    filled = 0
+    for i in range(known):
+        number = entries[i] >> 32
+        if filled == 0 or indices[filled - 1] != number:
+            indices[filled], counts[filled] = number, np.float32(0)
+            filled += 1
+        counts[filled - 1] += np.float32(1)
+    return filled
 
 
 @kernel
 def rows_from_entries(
     documents: NDArray[np.int64],
     renumbered: NDArray[np.int64],
+    n_names: int,
     entries: NDArray[np.int64],
     indices: NDArray[np.int32],
     counts: NDArray[np.float32],
 ) -> None:
     """Write the rows' indices, renumbered and sorted, and their counts; a name renumbered to ABSENT is left out.
 
+    New numbers are below `n_names`; with no renumbering all names keep theirs.
     Writes the ends of the rows into `documents`, and sorts `entries` in place.
     """
     scratch = np.empty(len(entries), dtype=np.int64)
-    most = len(renumbered) << 32
+    most = n_names << 32
     filled = first = 0
     for document in range(len(documents)):
         begin = filled
         for i in range(first, documents[document]):
-            number = renumbered[entries[i] >> 32]
+            number = renumbered[entries[i] >> 32] if len(renumbered) > 0 else entries[i] >> 32
             if number != ABSENT:
                 entries[filled] = number << 32 | entries[i] & 0xFFFFFFFF
                 filled += 1

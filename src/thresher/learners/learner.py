@@ -143,7 +143,8 @@ class MistakeDrivenLearner(Settings):
             self.partial_fit(rows, labels, n_categories=n_categories)
             return
         rule, steps = self._as_before()
-        self._go_on(Examples(self.strengths(rows), labels, steps), rule, self._blocks, n_categories)
+        strong = strengths(rows, self.strength, self.normalize, checked=True)
+        self._go_on(Examples(strong, labels, steps), rule, self._blocks, n_categories)
 
     def stream_checked(self, rows: Rows, labels: Labels) -> NDArray[np.float32]:
         """Score each row, then learn it, before the next one; returns the raw scores. For a few rows at a time.
@@ -204,11 +205,14 @@ class MistakeDrivenLearner(Settings):
         checked = as_rows(rows)
         if checked.n_features != blocks.n_features:
             raise RowsError(f"rows have {checked.n_features} features, and the learner has {blocks.n_features}")
-        return self.score_checked(checked)
+        return self._scored(self.strengths(checked))
 
     def score_checked(self, rows: Rows) -> NDArray[np.float32]:
         """Return the raw scores of rows that are known to be in order, such as those that text features make."""
-        scores = score(self.strengths(rows), self._fitted(), count_threads(self.n_threads))
+        return self._scored(strengths(rows, self.strength, self.normalize, checked=True))
+
+    def _scored(self, strong: Rows) -> NDArray[np.float32]:
+        scores = score(strong, self._fitted(), count_threads(self.n_threads))
         self._limit_untaught(scores)
         return scores
 
@@ -379,7 +383,7 @@ def _count_categories(labels: Labels, n_categories: int | None, known: int) -> i
 
 
 def _count_positives(labels: Labels, n_categories: int) -> NDArray[np.int64]:
-    return np.bincount(labels.categories[labels.signs > 0], minlength=n_categories).astype(np.int64)
+    return np.bincount(labels.categories, weights=labels.signs > 0, minlength=n_categories).astype(np.int64)
 
 
 def _extended(counts: NDArray[np.int64], length: int) -> NDArray[np.int64]:

@@ -103,12 +103,13 @@ def select_rows(rows: Rows, chosen: NDArray[np.integer]) -> Rows:
     return Rows(indptr, rows.indices[places], rows.data[places], rows.n_features)
 
 
-def strengths(rows: Rows, strength: str, normalize: bool) -> Rows:
+def strengths(rows: Rows, strength: str, normalize: bool, checked: bool = False) -> Rows:
     """Return the rows with counts replaced by strengths: binary, linear or sqrt, then divided by their sum if asked.
 
     The order of operations is fixed, because normalised scores start at the threshold and rounding decides there:
     counts as float32; their square root in float32; the sum of a row's strengths in float64, in the order of its
-    features; each strength divided by it in float64 and rounded once to float32.
+    features; each strength divided by it in float64 and rounded once to float32. Rows that are `checked` are known to
+    have no negative counts.
 
     >>> strengths(as_rows(Rows([0, 2], [0, 1], [9, 1], n_features=2)), "sqrt", normalize=True).data
     array([0.75, 0.25], dtype=float32)
@@ -117,11 +118,11 @@ def strengths(rows: Rows, strength: str, normalize: bool) -> Rows:
     if strength == "binary":
         data = np.ones_like(data)
     elif strength == "sqrt":
-        if np.any(data < 0):
+        if not checked and np.any(data < 0):
             raise RowsError("strength='sqrt' takes counts, and data has negative ones (use strength='linear')")
         data = np.sqrt(data)
     if normalize:
-        if np.any(data < 0):
+        if not checked and np.any(data < 0):
             raise RowsError("normalize=True divides by the sum of the strengths, and data has negative ones")
         data = normalized_rows(rows.indptr, data)
     return rows._replace(data=data)

@@ -188,6 +188,9 @@ def score(rows: Rows, blocks: Blocks, n_threads: int) -> NDArray[np.float32]:
         if len(part):
             score_rows(rows, part[0], part[-1] + 1, blocks.lanes, weight, scores)
 
+    if len(rows.indices) * scores.shape[1] <= SLICE_WORK:
+        score_rows(rows, 0, n_rows, blocks.lanes, weight, scores)
+        return scores
     parts = slices(np.arange(n_rows), np.diff(rows.indptr) * len(weight), blocks.width)
     if len(parts) == 1 or n_threads == 1:
         for part in parts:

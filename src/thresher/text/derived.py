@@ -5,12 +5,12 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.kernels.ngrams import cut_names, join_names, joined_length, order_pairs
+from thresher.kernels.ngrams import cut_names, join_names, joined_length, order_pairs, prefix_names
 from thresher.kernels.tokens import Tokens
 from thresher.text.tokens import encode
 
 # What stands between the members of a name. No token holds any of them, so names of different kinds never meet.
-SPACE, TILDE, AMPERSAND, COLON = map(ord, " ~&:")
+SPACE, TILDE, AMPERSAND = map(ord, " ~&")
 NONE = np.zeros(0, dtype=np.int64)
 FARTHEST_IN_SENTENCE, FARTHEST_IN_DOCUMENT = 40, 100
 LONGEST_IN_SETS = 2000  # words of a document that are paired: pairs take much memory
@@ -96,14 +96,11 @@ def _shortened(tokens: Tokens, most: int) -> Tokens:
 
 def prefixed(tokens: Tokens, prefix: str) -> Tokens:
     """Return the tokens with a field's name before them: "title:oil"."""
-    letters = np.concatenate((tokens.letters, np.frombuffer(encode([prefix])[0], dtype=np.uint8)))
-    stops = np.append(tokens.stops, len(letters))
-    own = np.arange(len(tokens.stops))
-    members = np.stack((np.full_like(own, len(own)), own), axis=1)
-    named = np.empty(joined_length(stops, members), dtype=np.uint8)
-    named_stops = np.empty(len(members), dtype=np.int64)
-    join_names(letters, stops, members, COLON, named, named_stops)
-    return tokens._replace(letters=named, stops=named_stops, keys=NONE, rests=NONE)
+    before = np.frombuffer(encode([prefix])[0] + b":", dtype=np.uint8)
+    letters = np.empty(len(tokens.letters) + len(before) * len(tokens.stops), dtype=np.uint8)
+    stops = np.empty(len(tokens.stops), dtype=np.int64)
+    prefix_names(tokens.letters, tokens.stops, before, letters, stops)
+    return tokens._replace(letters=letters, stops=stops, keys=NONE, rests=NONE)
 
 
 def pieces(tokens: Tokens, low: int, high: int) -> Tokens:
@@ -124,7 +121,7 @@ def gathered(
     letters: NDArray[np.uint8], stops: NDArray[np.int64], chosen: NDArray[np.integer]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return the chosen ones of names that stand end to end, end to end in that order."""
-    starts = np.concatenate((np.zeros(1, dtype=np.int64), stops))[chosen]
+    starts = np.where(chosen > 0, stops[chosen - 1], 0)
     lengths = stops[chosen] - starts
     ends = np.cumsum(lengths)
     places = np.repeat(starts - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import ParameterError, TextError
+from thresher.growing import extended
 from thresher.kernels.rows import Rows
 from thresher.kernels.tokens import Tokens
-from thresher.kernels.vocabulary import rows_from_entries
+from thresher.kernels.vocabulary import count_few, rows_from_entries
 from thresher.text.analysers import CONSTANT, Analyser, Part, Text
 from thresher.text.derived import NONE, document_of, gathered
 from thresher.text.tokens import names, places_in
@@ -128,16 +129,31 @@ class TextFeatures:
         """Return the texts as rows of the known features; if `grow`, new ones become known."""
         before = self.vocabulary.count
         try:
+            if isinstance(texts, list) and len(texts) == 1:
+                return self._single_row(texts, grow)
             counted = list(self._entries(texts, self.vocabulary, grow))
         except BaseException:
             self.forget(before)
             raise
         count = self.vocabulary.count
-        found, ends = _concatenated(counted or [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))])
-        if count > len(self.document_counts):
-            new = np.zeros(count - len(self.document_counts), dtype=np.int64)
-            self.document_counts = np.concatenate((self.document_counts, new))
-        return _rows(found, ends, np.arange(count), count)
+        found, ends = _concatenated(counted or [(NONE, NONE)])
+        self._count_late()
+        return _rows(found, ends, NONE, count)
+
+    def _single_row(self, texts: list[Text], grow: bool) -> Rows:
+        """Return the row of one text, without the ways of many."""
+        found = [self.vocabulary.numbers(tokens, grow) for tokens in self.analyser(texts)]
+        numbers = found[0] if len(found) == 1 else np.concatenate(found)
+        indices, counts = np.empty(len(numbers), dtype=np.int32), np.empty(len(numbers), dtype=np.float32)
+        filled = count_few(numbers, indices, counts)
+        self._count_late()
+        return Rows(np.array([0, filled]), indices[:filled], counts[:filled], self.vocabulary.count)
+
+    def _count_late(self) -> None:
+        """Note that new features were in no document of `fit`."""
+        new = self.vocabulary.count - len(self.document_counts)
+        if new > 0:
+            self.document_counts = extended(self.document_counts, new, 0)
 
     def forget(self, count: int) -> None:
         """Know only the first `count` features again."""
@@ -208,17 +224,20 @@ def _concatenated(
     counted: list[Entries],
 ) -> Entries:
     """Return the entries of all batches in one, and where each document's end."""
+    if len(counted) == 1:
+        return counted[0]
     sizes = np.cumsum([0] + [len(found) for found, _ in counted])
     ends = [ends + size for (_, ends), size in zip(counted, sizes[:-1], strict=True)]
     return np.concatenate([found for found, _ in counted]), np.concatenate(ends)
 
 
 def _rows(found: NDArray[np.int64], ends: NDArray[np.int64], renumbered: NDArray[np.int64], n_features: int) -> Rows:
+    """Return entries as rows; `renumbered` holds the new numbers of names, or nothing if they keep theirs."""
     indices, counts = np.empty(len(found), dtype=np.int32), np.empty(len(found), dtype=np.float32)
-    stops = ends.copy()
-    rows_from_entries(stops, renumbered, found, indices, counts)
-    filled = stops[-1] if len(stops) else 0
-    return Rows(np.concatenate((np.zeros(1, dtype=np.int64), stops)), indices[:filled], counts[:filled], n_features)
+    indptr = np.zeros(len(ends) + 1, dtype=np.int64)
+    indptr[1:] = ends
+    rows_from_entries(indptr[1:], renumbered, n_features, found, indices, counts)
+    return Rows(indptr, indices[: indptr[-1]], counts[: indptr[-1]], n_features)
 
 
 def batches(texts: Iterable[Text]) -> Iterator[list[Text]]:

@@ -46,14 +46,14 @@ def weighed(
     rows: Rows,
     idf: NDArray[np.float32],
     strength: str,
-    known: NDArray[np.bool_] | None = None,
+    documents: NDArray[np.int64] | None = None,
     constant: float = 0.0,
 ) -> Rows:
     """Return rows of counts with a strength that knows how frequent features are, "tfidf" or "cosine".
 
-    The length of a document's vector is that of its `known` features, by default all: those that come later must not
-    change what a document scores for categories that have not met them. If there is a `constant`, every row that is not
-    empty is given feature 0 with that strength besides.
+    The length of a document's vector is that of the features that were in `documents` of `fit`, by default all: those
+    that come later must not change what a document scores for categories that have not met them. If there is a
+    `constant`, every row that is not empty is given feature 0 with that strength besides.
 
     >>> rows = Rows(np.array([0, 2]), np.array([0, 1]), np.array([1, 4], dtype=np.float32), 2)
     >>> weighed(rows, np.array([1, 2], dtype=np.float32), "tfidf").data
@@ -61,7 +61,7 @@ def weighed(
     >>> weighed(rows, np.array([1, 2], dtype=np.float32), "cosine").data.round(3)
     array([0.205, 0.979], dtype=float32)
     """
-    counted = np.ones(rows.n_features, dtype=np.bool_) if known is None else known
+    counted = np.ones(rows.n_features, dtype=np.int64) if documents is None else documents
     if strength == "tfidf":
         strong = rows._replace(data=np.sqrt(rows.data) * idf[rows.indices])
         return _with_constant(strong, constant) if constant else strong

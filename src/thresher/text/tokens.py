@@ -12,6 +12,8 @@ from thresher.kernels.tokens import Tokens, must_be_composed, tokenize_text
 from thresher.text.characters import COMBINING, NORMALIZE, SECOND, UNASSIGNED, characters, composed
 
 _PADDING = bytes(STRIDE)
+_NONE = np.zeros(0, dtype=np.int64)
+_ASCII, _NOT_ASCII = np.ones(1, dtype=np.bool_), np.zeros(1, dtype=np.bool_)
 
 
 def tokenize(texts: Sequence[str], positions: bool = False) -> Tokens:
@@ -22,22 +24,22 @@ def tokenize(texts: Sequence[str], positions: bool = False) -> Tokens:
     """
     encoded = encode(texts)
     text = np.frombuffer(b" ".join([*encoded, _PADDING]), dtype=np.uint8)
-    sizes = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
-    ends = np.cumsum(sizes + 1) - 1
-    ascii_alone = np.fromiter(map(str.isascii, texts), dtype=np.bool_, count=len(encoded))
-    room = 2 * len(text) + len(ends) + 8
+    if len(encoded) == 1:
+        ends, ascii_alone = np.array([len(encoded[0])]), _ASCII if texts[0].isascii() else _NOT_ASCII
+    else:
+        ends = np.array([len(part) + 1 for part in encoded], dtype=np.int64).cumsum() - 1
+        ascii_alone = np.array([part.isascii() for part in texts], dtype=np.bool_)
+    letters = np.empty(2 * len(text) + len(ends) + 8, dtype=np.uint8)
     most = len(text) // 2 + len(ends) + 1  # a token has a letter and a separator, or shares its characters with one
-    starts, stops, sentences = (np.empty(most if positions else 0, dtype=np.int64) for _ in range(3))
-    token_ends, keys, rests = (np.empty(most, dtype=np.int64) for _ in range(3))
-    tokens = Tokens(np.empty(room, dtype=np.uint8), token_ends, keys, rests, starts, stops, sentences, ends)
+    room = np.empty((6 if positions else 3, most), dtype=np.int64)
+    stops, keys, rests, *places = room
+    starts, stands, sentences = places or (_NONE, _NONE, _NONE)
+    tokens = Tokens(letters, stops, keys, rests, starts, stands, sentences, ends)
     count = tokenize_text(text, *characters(), ascii_alone, tokens)
-    return trimmed(tokens, count)
-
-
-def trimmed(tokens: Tokens, count: int) -> Tokens:
-    """Return the first `count` tokens without the room behind them."""
-    letters = tokens.letters[: tokens.stops[count - 1] if count else 0]
-    return Tokens._make([letters, *(array[:count] for array in tokens[1:7]), tokens.documents])
+    letters = letters[: stops[count - 1] if count else 0]
+    if positions:
+        starts, stands, sentences = starts[:count], stands[:count], sentences[:count]
+    return Tokens(letters, stops[:count], keys[:count], rests[:count], starts, stands, sentences, ends)
 
 
 def encode(texts: Sequence[str]) -> list[bytes]:
@@ -49,8 +51,7 @@ def encode(texts: Sequence[str]) -> list[bytes]:
     except AttributeError:
         wrong = next(text for text in texts if not isinstance(text, str))
         raise TextError(f"texts must be str, not {type(wrong).__name__}") from None
-    lengths = zip(map(len, encoded), map(len, texts), strict=True)
-    foreign = [i for i, (after, before) in enumerate(lengths) if after != before]
+    foreign = [i for i, text in enumerate(texts) if not text.isascii()]
     if foreign:
         parts = [encoded[i] for i in foreign]
         ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
@@ -70,6 +71,9 @@ def words(tokens: Tokens) -> list[list[str]]:
 def names(letters: NDArray[np.uint8], stops: NDArray[np.int64]) -> list[str]:
     """Return names that stand end to end as strings."""
     data, bounds = letters.tobytes(), [0, *stops.tolist()]
+    if data.isascii():
+        text = data.decode()
+        return [text[start:stop] for start, stop in itertools.pairwise(bounds)]
     return [data[start:stop].decode() for start, stop in itertools.pairwise(bounds)]
 
 

@@ -76,10 +76,11 @@ class Vocabulary:
         `found` may hold the numbers of some already, and is written to. Other threads may look (grow=False) while one
         grows: at the worst they miss a name that is being added, and never see a wrong one.
         """
+        missing = True
         if found is None:
             found = np.empty(len(tokens.stops), dtype=np.int32)
-            find_names(tokens.letters, tokens.stops, *_keys(tokens), self._table, found)
-        if grow:
+            missing = find_names(tokens.letters, tokens.stops, *_keys(tokens), self._table, found) > 0
+        if grow and missing:
             self._add(tokens, found)
         return found
 

@@ -1,0 +1,355 @@
+"""How fast: raw text to scores, prediction and learning one by one, beside the peers, interleaved in one run.
+
+    THRESHER_DATA=FOLDER .venv/bin/python benchmarks/speed.py [--rounds N] [--parts NAME,...] [--markdown FILE]
+
+FOLDER holds reuters21578.tar.xz; the documents are ModApte's with the 90 categories of both parts (9,603 and 3,299).
+Compiling and importing come before, in a round that does not count. A peer's scores are cut at its own threshold.
+"""
+
+import argparse
+import resource
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from interleaved import interleaved
+from peers import PEERS, Collection
+from thresher import Categorizer
+from thresher.datasets.document import Document
+from thresher.datasets.reading import read_documents
+from thresher.metrics import Counts
+from thresher.text.features import TextFeatures
+from thresher.text.tokens import tokenize
+
+REPEATS = 4  # of the texts to predict, so that the start of threads does not count
+SLOW = ("fasttext", "vw")  # timed once
+TRAINED = ("sgd", "linearsvc", *SLOW)
+STREAMED, BY_RIVER = 3000, 150  # documents of the stream
+START, END = "<!-- speed: start -->", "<!-- speed: end -->"
+PARTS = ("features", "training", "prediction", "stream", "memory")
+
+
+class Row(NamedTuple):
+    """One line of a table: what ran, its seconds in each round, how much it did, and a remark."""
+
+    name: str
+    seconds: list[float]
+    amount: float
+    remark: str = ""
+
+
+class Table(NamedTuple):
+    """Rows to compare with the peer of that name."""
+
+    title: str
+    unit: str
+    peer: str
+    rows: list[Row]
+
+    def lines(self) -> list[str]:
+        """Return the table in Markdown: ratios first."""
+        rates = {row.name: row.amount / median(row.seconds) for row in self.rows}
+        found = [
+            f"**{self.title}**\n",
+            f"|  | × {self.peer} | {self.unit} a second | slowest | fastest | seconds |  |",
+            "|---|---:|---:|---:|---:|---:|---|",
+        ]
+        for row in self.rows:
+            rate, seconds = rates[row.name], median(row.seconds)
+            spread = f"{row.amount / max(row.seconds):,.0f} | {row.amount / min(row.seconds):,.0f}"
+            cells = f"{rate / rates[self.peer]:.1f} | {rate:,.0f} | {spread} | {seconds:.3g} | {row.remark}"
+            found.append(f"| {row.name} | {cells} |")
+        return [*found, ""]
+
+
+# -- text to counts ----------------------------------------------------------------------------------------------------
+
+
+def features(data: Collection, rounds: int) -> Table:
+    """Tokenise and count the training texts."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    texts = [document.text for document in data.train]
+    parts, amount = [texts[i : i + 500] for i in range(0, len(texts), 500)], sum(map(len, texts)) / 1e6
+    peer = "scikit-learn CountVectorizer"
+    seconds = interleaved(
+        {
+            peer: lambda: CountVectorizer().fit_transform(texts),
+            "thresher, tokens alone, one thread": lambda: sum(len(tokenize(batch).stops) for batch in parts),
+            "thresher, counts, one thread": lambda: TextFeatures(n_threads=1).fit(texts),
+            "thresher, counts": lambda: TextFeatures().fit(texts),
+        },
+        rounds,
+    )
+    return Table("Tokenising and counting", "MB", peer, [Row(name, found, amount) for name, found in seconds.items()])
+
+
+# -- raw text in, scores out -------------------------------------------------------------------------------------------
+
+
+def training(data: Collection, rounds: int) -> Table:
+    """Train on the training texts and score the test texts; fastText and Vowpal Wabbit once."""
+    truth = truth_of(data.test, data.categories)
+    systems: dict[str, Callable[[], Any]] = {
+        "thresher paper": lambda: ours("paper", data),
+        "thresher fast": lambda: ours("fast", data),
+        "thresher default": lambda: ours("default", data),
+    }
+    systems |= {PEERS[name].name: partial(theirs, name, data) for name in TRAINED}
+    counts = {name: Counts(len(data.categories)).update(truth, accepted()) for name, accepted in systems.items()}
+    found = {name: counted.micro().f1 for name, counted in counts.items()}
+    slow = {PEERS[name].name: systems.pop(PEERS[name].name) for name in SLOW}
+    seconds = interleaved(systems, rounds) | interleaved(slow, 1, warm_up=False)
+    amount = len(data.train) + len(data.test)
+    rows = [Row(name, times, amount, f"micro F1 {100 * found[name]:.1f}") for name, times in seconds.items()]
+    near = [row for row in rows if found[row.name] >= found["thresher paper"] - 0.02 and "thresher" not in row.name]
+    peer = min(near, key=lambda row: median(row.seconds)).name
+    return Table("Raw text to a trained model to the scores of the test texts", "texts", peer, rows)
+
+
+def ours(preset: str, data: Collection) -> Any:
+    """Return what a preset accepts after training."""
+    model = Categorizer(preset=preset)
+    model.fit((document.text for document in data.train), [document.categories for document in data.train])
+    _, accepted = model.decide(document.text for document in data.test)
+    return accepted[:, [model.number_of(name) for name in data.categories]]
+
+
+def theirs(name: str, data: Collection) -> Any:
+    """Return what a peer accepts after training, by its own threshold."""
+    rows, read = PEERS[name].read(data.train, data.truth)
+    return PEERS[name].train(rows, data.truth)(read(data.test)) > 0
+
+
+# -- prediction --------------------------------------------------------------------------------------------------------
+
+
+def prediction(data: Collection, rounds: int) -> Table:
+    """Predict the test texts, each system on one thread."""
+    texts = [document.text for document in data.test] * REPEATS
+    labels = [document.categories for document in data.train]
+    models = {
+        preset: Categorizer(preset=preset, n_threads=1).fit([document.text for document in data.train], labels)
+        for preset in ("paper", "fast")
+    }
+    fast, lines = trained_fasttext(data), [text.replace("\n", " ") for text in texts]
+    vectorizer, classifier = trained_sgd(data)
+    peer = "fastText, labels"
+    seconds = interleaved(
+        {
+            peer: lambda: fast.predict(lines, k=-1, threshold=0.5),
+            "fastText, all scores": lambda: fast.predict(lines, k=len(data.categories)),
+            "scikit-learn, scores": lambda: classifier.decision_function(vectorizer.transform(texts)),
+            "scikit-learn, labels": lambda: classifier.predict(vectorizer.transform(texts)),
+            "thresher paper, labels": lambda: models["paper"].predict(texts),
+            "thresher paper, all scores": lambda: models["paper"].decision_function(texts),
+            "thresher fast, labels": lambda: models["fast"].predict(texts),
+            "thresher fast, all scores": lambda: models["fast"].decision_function(texts),
+        },
+        rounds,
+    )
+    rows = [Row(name, times, len(texts)) for name, times in seconds.items()]
+    return Table("Prediction from raw text in batches, one thread each", "texts", peer, rows)
+
+
+def trained_fasttext(data: Collection) -> Any:
+    """Return fastText's model with its usual 5 passes: what it predicts does not matter here, only how fast."""
+    import tempfile
+
+    import fasttext
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "train.txt")
+        marks = (" ".join(f"__label__{name}" for name in document.categories) for document in data.train)
+        rows = zip(marks, data.train, strict=True)
+        path.write_text("\n".join(f"{mark} {document.text.replace(chr(10), ' ')}" for mark, document in rows if mark))
+        return fasttext.train_supervised(str(path), loss="ova", lr=0.1, epoch=5, thread=12, verbose=0)
+
+
+def trained_sgd(data: Collection) -> tuple[Any, Any]:
+    """Return a vectoriser and one SGD classifier a category."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import SGDClassifier
+    from sklearn.multiclass import OneVsRestClassifier
+
+    vectorizer = TfidfVectorizer(sublinear_tf=True, min_df=2)
+    rows = vectorizer.fit_transform([document.text for document in data.train])
+    return vectorizer, OneVsRestClassifier(SGDClassifier(random_state=0)).fit(rows, data.truth.astype(np.int64))
+
+
+# -- one document at a time --------------------------------------------------------------------------------------------
+
+
+def stream(data: Collection, rounds: int) -> Table:
+    """Predict and then learn documents as they come, after the training documents before them."""
+    before, later = data.train[:-STREAMED], data.train[-STREAMED:]
+    pairs = [(document.text, document.categories) for document in later]
+    timed: dict[str, list[float]] = {}
+    amounts = {"river, a logistic regression a category": BY_RIVER}
+    learns: dict[str, list[float]] = {preset: [] for preset in ("paper", "default")}
+    for _ in range(rounds + 1):
+        for preset in learns:
+            texts, labels = [document.text for document in before], [document.categories for document in before]
+            one, other = (Categorizer(preset=preset).fit(texts, labels) for _ in range(2))
+            name = f"thresher {preset}, `stream`"
+            timed.setdefault(name, []).append(seconds_of(partial(list, one.stream(pairs))))
+            name = f"thresher {preset}, `predict` and `partial_fit`"
+            few = pairs[:1000]
+            amounts[name] = len(few)
+            timed.setdefault(name, []).append(seconds_of(partial(one_by_one, other, few)))
+            learns[preset] += learn_times(other, pairs[1000:2000])
+        peer = "river, a logistic regression a category"
+        river = River(data.categories, before[:300])
+        timed.setdefault(peer, []).append(seconds_of(partial(river.stream, later[:BY_RIVER])))
+    rows = [Row(name, times[1:], amounts.get(name, len(pairs))) for name, times in timed.items()]
+    told = (
+        f"{preset} {1e6 * median(times):.0f} µs (nine of ten below {1e6 * np.quantile(times, 0.9):.0f})"
+        for preset, times in learns.items()
+    )
+    title = "A stream: predict, then learn, 90 categories. A single `learn` at the median: "
+    return Table(title + ", ".join(told), "texts", peer, rows)
+
+
+def one_by_one(model: Categorizer, pairs: list[tuple[str, Any]]) -> None:
+    """Predict and learn by a call each."""
+    for text, categories in pairs:
+        model.predict([text])
+        model.partial_fit([text], [categories])
+
+
+def learn_times(model: Categorizer, pairs: list[tuple[str, Any]]) -> list[float]:
+    """Return how long each correction took that accepts a document's categories."""
+    found = []
+    for text, names in pairs:
+        if names:
+            start = time.perf_counter()
+            model.learn(text, names)
+            found.append(time.perf_counter() - start)
+    return found
+
+
+def seconds_of(run: Callable[[], object]) -> float:
+    """Return how long a call takes."""
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+class River:
+    """river's logistic regression for each category, over counts of words of unit length."""
+
+    def __init__(self, categories: list[str], first: list[Document]) -> None:
+        from river import linear_model
+
+        self.models = {name: linear_model.LogisticRegression() for name in categories}
+        self.stream(first)
+
+    def stream(self, documents: list[Document]) -> None:
+        """Predict and learn documents."""
+        for document in documents:
+            words = Counter(document.text.lower().split())
+            length = sum(count * count for count in words.values()) ** 0.5
+            vector: dict[Any, Any] = {word: count / length for word, count in words.items()}
+            for name, model in self.models.items():
+                model.predict_one(vector)
+                model.learn_one(vector, name in document.categories)
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------
+
+
+def memory(data: Collection, rounds: int) -> list[str]:
+    """Return a table of the memory that training takes above the loaded texts, each system in a process of its own."""
+    lines = [
+        "**Peak memory of training above the loaded texts and imports**\n",
+        "|  | MB | × rows and weights |",
+        "|---|---:|---:|",
+    ]
+    for name in ("paper", "fast", "default", "sgd", "linearsvc", "fasttext", "vw"):
+        command = [sys.executable, __file__, "--peak", name]
+        printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        peak, needed = map(float, printed.split())
+        title = PEERS[name].name if name in PEERS else f"thresher {name}"
+        lines.append(f"| {title} | {peak / 1e6:.0f} | {f'{peak / needed:.2f}' if needed else ''} |")
+    return [*lines, ""]
+
+
+def print_peak(name: str) -> None:
+    """Train once on few documents, then on all, and print how much higher the peak became, and what must be held."""
+    data = collection()
+    small = data._replace(train=data.train[:500], truth=data.truth[:500])
+    trained(name, small)
+    before = peak()
+    model = trained(name, data)
+    after, needed = peak(), 0
+    if isinstance(model, Categorizer):
+        blocks = model.learner._fitted()
+        rows = model.features.rows(document.text for document in data.train)
+        needed = sum(array.nbytes for array in (*blocks.weights, *rows[:3]))
+    print(after - before, needed)
+
+
+def trained(name: str, data: Collection) -> Any:
+    """Train a preset or a peer."""
+    if name in PEERS:
+        rows, _ = PEERS[name].read(data.train, data.truth)
+        return PEERS[name].train(rows, data.truth)
+    texts, labels = [document.text for document in data.train], [document.categories for document in data.train]
+    return Categorizer(preset=name).fit(texts, labels)
+
+
+def peak() -> int:
+    """Return the most memory that this process, or one that it waited for, ever had."""
+    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return 1024 * max(resource.getrusage(kind).ru_maxrss for kind in kinds)
+
+
+# -- all of it ---------------------------------------------------------------------------------------------------------
+
+
+def collection() -> Collection:
+    """Return ModApte with the categories of both parts."""
+    parts = {part: list(read_documents(f"reuters21578:modapte90:{part}")) for part in ("train", "test")}
+    names = sorted({name for document in parts["train"] for name in document.categories})
+    return Collection("modapte90", parts["train"], parts["test"], names, truth_of(parts["train"], names))
+
+
+def truth_of(documents: list[Document], categories: list[str]) -> Any:
+    """Return which of these categories each document has."""
+    return np.array([[name in document.categories for name in categories] for document in documents])
+
+
+def main() -> None:
+    """Run the parts, print them, and write them into a page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--peak", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.peak:
+        print_peak(options.peak)
+        return
+    data = collection()
+    lines: list[str] = []
+    for part in options.parts.split(","):
+        made = globals()[part](data, options.rounds)
+        found = made.lines() if isinstance(made, Table) else made
+        print("\n".join(found), flush=True)
+        lines += found
+    if options.markdown:
+        page = options.markdown.read_text("utf-8")
+        before, after = page.split(START)[0], page.split(END)[1]
+        options.markdown.write_text(f"{before}{START}\n" + "\n".join(lines) + f"{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
