@@ -34,6 +34,7 @@ from thresher.settings import (
     new_learner,
     strengthened,
 )
+from thresher.spilling import SpillingTexts
 from thresher.streaming import Streamed, stream
 from thresher.text.analysers import Text
 from thresher.text.features import batches
@@ -61,7 +62,8 @@ class Categorizer:
         `thresher.text.strengths`); `analyser`, `min_count`, `max_features` (see `thresher.text.features`); `bias`, the
         strength of a feature that every document has; `policy` ("auto", "above", "at-least-one", "exactly-one",
         "at-most-K"); `thresholds` ("fixed" at theta, or tuned by cross-validation on the training documents for "f1",
-        "macro-f1", "break-even", "precision:P" or "recall:R"); `folds`; `choose` ("nothing", "quick", "thorough").
+        "macro-f1", "break-even", "precision:P" or "recall:R"); `folds`; `choose` ("nothing", "quick", "thorough");
+        `memory`, what the features of the training documents may take of it ("256MB") before they go to files.
 
     Notes
     -----
@@ -117,14 +119,15 @@ class Categorizer:
         names = sorted({name for row in named for name in row})
         numbers = {name: number for number, name in enumerate(names)}
         labels = [[numbers[name] for name in row] for row in named]
-        choice = NO_CHOICE
+        choice, memory = NO_CHOICE, self.settings["memory"]
         if self.settings["choose"] != "nothing" and names:
-            texts = [text for batch in batches(texts) for text in batch]
+            if not isinstance(texts, list | SpillingTexts):
+                texts = SpillingTexts((text for batch in batches(texts) for text in batch), memory)
             if len(texts) == len(labels):
                 choice = choose_settings(self.settings, self.given, texts, labels, len(names), progress)
         settings = self.settings | choice.settings
         features = new_features(settings)
-        rows = features.fit(watched(texts, progress))
+        rows = features.fit(watched(texts, progress), memory)
         if len(named) != len(rows.indptr) - 1:
             raise TextError(f"there are {len(rows.indptr) - 1} texts and {len(named)} sets of categories")
         if not names:
@@ -132,7 +135,7 @@ class Categorizer:
         strong, idf = strengthened(settings, rows)
         learner = new_learner(settings)
         decisions = tuned_decisions(settings, strong, labels, len(names), progress, choice.held_out)
-        learner.fit(strong, labels, n_categories=len(names), progress=reporter("learn", progress))
+        learner.fit_checked(strong, labels, len(names), reporter("learn", progress))
         self.features, self.learner, self.categories = features, learner, names
         self.chosen, self.trials = choice.settings, choice.trials
         self.decisions, self.idf, self.reservoir = decisions, idf, Reservoir.of(rows, labels)

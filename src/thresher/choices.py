@@ -80,7 +80,7 @@ Change = Callable[[Mapping[str, Any]], dict[str, Any]]
 def choose_settings(
     settings: Mapping[str, Any],
     given: Collection[str],
-    texts: list[Text],
+    texts: Sequence[Text],
     labels: list[list[int]],
     n_categories: int,
     progress: Report | None = None,
@@ -175,7 +175,7 @@ def _has_title(text: Text) -> bool:
 def _sample(
     settings: Mapping[str, Any],
     given: Collection[str],
-    texts: list[Text],
+    texts: Sequence[Text],
     labels: list[list[int]],
     n_categories: int,
     effort: Effort,

@@ -1,6 +1,5 @@
 """A smaller model: the weights that matter least are dropped until its file fits. `Categorizer.compress` calls it."""
 
-import re
 from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,11 +12,11 @@ from thresher.kernels.weights import DISCARDED, LATE, Weights
 from thresher.learners.blocks import Blocks, Matrices
 from thresher.model_header import canonical_json
 from thresher.reservoir import Reservoir
+from thresher.sizes import parse_size
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
 
-_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 _PER_ARRAY = 150  # bytes of the header that an array takes
 
 
@@ -37,19 +36,6 @@ class Compression(NamedTuple):
     documents_before: int
     documents: int
     agreement: float | None
-
-
-def parse_size(size: str | int) -> int:
-    """Return a size in bytes.
-
-    >>> parse_size("2MB"), parse_size("500 kB"), parse_size(1000)
-    (2000000, 500000, 1000)
-    """
-    text = f"{size}B" if isinstance(size, int) and not isinstance(size, bool) else str(size).upper()
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?B)\s*", text)
-    if not found or float(found[1]) == 0:
-        raise ParameterError(f'size={size!r} is out of range (allowed: a number of bytes, or as "2MB", "500kB")')
-    return int(float(found[1]) * _UNITS[found[2]])
 
 
 def compress(model: "Categorizer", size: str | int) -> Compression:

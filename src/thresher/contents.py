@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Arrays = dict[str, NDArray[Any]]
 # Where a model runs, not what it is, is left out of the file and of the digest; how settings are chosen stands apart.
-UNSTORED = ("n_threads", "block_width", "choose")
+UNSTORED = ("n_threads", "block_width", "choose", "memory")
 # Settings that older files do not have, with what they mean there; so files with these values are as they were.
 LATER: dict[str, Any] = {"bias": 0.0}
 

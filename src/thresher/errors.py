@@ -25,6 +25,10 @@ class ModelFileError(ThresherError, ValueError):
     """A model file is damaged, foreign or newer than this library, or would not be readable; the message names it."""
 
 
+class SpillError(ThresherError, OSError):
+    """A temporary file, for what does not fit into memory, cannot be written; the message says where and what to do."""
+
+
 class DataError(ThresherError, ValueError):
     """A corpus cannot be read as it is; the message names file and line, what is wrong and what to do."""
 

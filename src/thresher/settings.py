@@ -12,7 +12,8 @@ from thresher.errors import ParameterError
 from thresher.kernels.rows import Rows
 from thresher.learners import BalancedWinnow, Perceptron, PositiveWinnow, RegularizedWinnow
 from thresher.learners.learner import MistakeDrivenLearner
-from thresher.text.features import MOST_FEATURES, TextFeatures
+from thresher.sizes import parse_size
+from thresher.text.features import MEMORY, MOST_FEATURES, TextFeatures
 from thresher.text.strengths import WEIGHED, inverse_frequencies, weighed
 
 LEARNERS: dict[str, type[MistakeDrivenLearner]] = {
@@ -33,6 +34,7 @@ OWN = {
     "folds": 5,
     "choose": "nothing",
     "bias": 0.0,
+    "memory": MEMORY,
 }
 CHOOSE = ("nothing", "quick", "thorough")
 CHOOSABLE = {"analyser", "min_count", "positive_cap"}
@@ -78,6 +80,8 @@ def complete_settings(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
     if unknown:
         allowed = ", ".join(sorted(defaults.keys() | OWN.keys()))
         raise ParameterError(f"{unknown[0]}={given[unknown[0]]!r} is no setting of {name} (allowed: {allowed})")
+    if "memory" in given:
+        given = dict(given) | {"memory": parse_size(given["memory"], "memory")}
     if given.get("thresholds") == "tuned":
         given = dict(given) | {"thresholds": "f1"}
     plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in given.items()}

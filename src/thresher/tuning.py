@@ -13,6 +13,7 @@ from thresher.settings import new_learner
 from thresher.text.analysers import Text
 
 MOST_TUNED = 2 * 10**7  # documents x categories that thresholds are tuned on
+MOST_ACTIVE = 3 * 10**7  # features of those documents
 
 
 class Step(NamedTuple):
@@ -45,7 +46,8 @@ def tuned_decisions(
         policy = choose_policy([len(row) for row in labels])
     if goal == "fixed" or len(labels) < 2 * settings["folds"]:
         return Decisions(np.full(n_categories, float(settings["theta"])), np.ones(n_categories), policy=policy)
-    most = min(len(labels), max(MOST_TUNED // n_categories, 100))
+    active = max(len(rows.indices) / len(labels), 1)
+    most = min(len(labels), max(min(MOST_TUNED // n_categories, int(MOST_ACTIVE / active)), 100))
     chosen = np.unique(np.linspace(0, len(labels) - 1, most).astype(np.int64))
     if len(chosen) < len(labels):
         rows, labels, known = select_rows(rows, chosen), [labels[i] for i in chosen], None
@@ -74,8 +76,8 @@ def held_out_scores(
         learner = new_learner(settings)
         report = reporter(f"validate {fold + 1}/{count}", progress)
         own_labels = [labels[i] for i in inside]
-        learner.fit(select_rows(rows, inside), own_labels, n_categories=n_categories, progress=report)
-        scores[outside] = learner.score(select_rows(rows, outside))
+        learner.fit_checked(select_rows(rows, inside), own_labels, n_categories, report)
+        scores[outside] = learner.score_checked(select_rows(rows, outside))
     return scores
 
 

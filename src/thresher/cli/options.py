@@ -118,6 +118,7 @@ SETTINGS = {
     "choose": ("HOW", "nothing, or settings by quick or thorough trials on held-out documents."),
     "tuning_folds": ("N", "Parts of the cross-validation that tunes thresholds."),
     "block_width": ("N", "Categories a block; never changes the result."),
+    "memory": ("SIZE", "What features may take of memory, as 1GB, before they go to temporary files."),
 }
 SWITCHES = {
     "normalize": "Divide strengths by their sum.",

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thresher.cli.failures import UsageError
-from thresher.cli.options import DataArgument, ForceOption, Read, Settings, ThreadsOption, text_documents, whole_number
+from thresher.cli.options import (
+    DataArgument,
+    ForceOption,
+    Read,
+    Settings,
+    ThreadsOption,
+    check_is_text,
+    text_documents,
+    whole_number,
+)
 from thresher.cli.outputs import check_model_output, size_of
 from thresher.cli.shell import Shell
 
@@ -17,6 +26,7 @@ if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
     from thresher.datasets.document import Document
     from thresher.evaluation import Evaluation
+    from thresher.spilling import SpillingTexts
 
 
 def train(
@@ -39,17 +49,13 @@ def train(
     check_model_output(output, force)
     n_folds = whole_number("--folds", folds, least=2)
     model = Categorizer(preset=settings.preset, n_threads=whole_number("--threads", threads), **settings.given)
-    documents = labelled_documents(shell, read, data)
-    if n_folds is not None and n_folds > len(documents):
-        raise UsageError(f"--folds {n_folds} is out of range (allowed: up to the {len(documents)} documents)")
+    texts, categories = _training_texts(shell, read, data, model.settings["memory"])
+    if n_folds is not None and n_folds > len(texts):
+        raise UsageError(f"--folds {n_folds} is out of range (allowed: up to the {len(texts)} documents)")
     held_out = labelled_documents(shell, read, valid) if valid is not None else None
     start = time.perf_counter()
     with shell.progress() as progress:
-        model.fit(
-            [document.content for document in documents],
-            [document.categories for document in documents],
-            progress=progress,
-        )
+        model.fit(texts, categories, progress=progress)
     seconds = time.perf_counter() - start
     found = {}
     if held_out is not None:
@@ -57,9 +63,9 @@ def train(
 
         found["valid"] = evaluate(model, held_out)
     if n_folds is not None:
-        found["cross_validation"] = _cross_validated(shell, documents, n_folds, settings)
+        found["cross_validation"] = _cross_validated(shell, texts, categories, n_folds, settings)
     digest = model.save(output)
-    shown = _summary(model, len(documents)) | {"seconds": round(seconds, 3), "model": str(output), "digest": digest}
+    shown = _summary(model, len(texts)) | {"seconds": round(seconds, 3), "model": str(output), "digest": digest}
     _show(shell, model, shown, found, output)
 
 
@@ -68,9 +74,33 @@ def labelled_documents(shell: Shell, read: Read, source: str) -> "list[Document]
     return text_documents(shell, read(source, labelled=True))
 
 
-def _cross_validated(shell: Shell, documents: "list[Document]", folds: int, settings: Settings) -> "Evaluation":
+def _training_texts(
+    shell: Shell, read: Read, source: str, memory: int
+) -> "tuple[SpillingTexts, list[tuple[str, ...]]]":
+    """Return the texts of a source, in a file where they are many, and the categories of each."""
+    from thresher.spilling import SpillingTexts
+
+    reading, texts, categories = read(source, labelled=True), SpillingTexts(limit=memory), list[tuple[str, ...]]()
+    names: dict[str, str] = {}
+    for document in reading:
+        if not categories:
+            check_is_text(document)
+        texts.append(document.content)
+        categories.append(tuple(names.setdefault(name, name) for name in document.categories))
+    shell.remarks_on(reading)
+    return texts, categories
+
+
+def _cross_validated(
+    shell: Shell, texts: "SpillingTexts", categories: list[tuple[str, ...]], folds: int, settings: Settings
+) -> "Evaluation":
+    from thresher.datasets.document import Document
     from thresher.evaluation import cross_validate
 
+    documents = [
+        Document("", names, fields=text) if isinstance(text, dict) else Document(text, names)
+        for text, names in zip(texts, categories, strict=True)
+    ]
     given = {name: value for name, value in settings.given.items() if name != "folds"}
     with shell.progress() as progress:
         return cross_validate(documents, folds=folds, preset=settings.preset, progress=progress, **given)

@@ -131,3 +131,21 @@ def normalized_rows(indptr: NDArray[np.int64], strengths: NDArray[np.float32]) -
         for j in range(indptr[i], indptr[i + 1]):
             normalized[j] = np.float32(np.float64(strengths[j]) / total)
     return normalized
+
+
+@kernel
+def copy_rows(
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    data: NDArray[np.float32],
+    place: int,
+    chosen_indices: NDArray[np.int32],
+    chosen_data: NDArray[np.float32],
+) -> None:
+    """Write the entries of rows one behind the other, from `place` on."""
+    for row in range(len(starts)):
+        for j in range(starts[row], stops[row]):
+            chosen_indices[place] = indices[j]
+            chosen_data[place] = data[j]
+            place += 1

@@ -208,6 +208,13 @@ def count_entries(
 
 
 @kernel
+def add_counts(entries: NDArray[np.int64], totals: NDArray[np.int64]) -> None:
+    """Add the counts of entries to the totals of their numbers."""
+    for entry in entries:
+        totals[entry >> 32] += entry & 0xFFFFFFFF
+
+
+@kernel
 def sort_entries(entries: NDArray[np.int64], scratch: NDArray[np.int64], most: int) -> None:
     """Sort entries by their numbers, in place, a few bits at a time; entries stay below `most`."""
     bits, count = 0, len(entries)

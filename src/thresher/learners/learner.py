@@ -96,8 +96,24 @@ class MistakeDrivenLearner(Settings):
         """
         self._check_parameters()
         checked, judged, times = self._checked(rows, labels, row_weight)
-        average_active = self._measured(checked)
-        examples = Examples(checked, judged, self._steps(average_active, times))
+        return self._fit(checked, judged, times, n_categories, progress)
+
+    def fit_checked(self, rows: Rows, labels: Any, n_categories: int, progress: Report | None = None) -> Self:
+        """Learn from the start, from rows that are known to be in order, such as a `Categorizer` makes."""
+        self._check_parameters()
+        strong = strengths(rows, self.strength, self.normalize, checked=True)
+        return self._fit(strong, as_labels(labels, len(rows.indptr) - 1), np.ones(1), n_categories, progress)
+
+    def _fit(
+        self,
+        strong: Rows,
+        labels: Labels,
+        times: NDArray[np.float64],
+        n_categories: int | None,
+        progress: Report | None,
+    ) -> Self:
+        average_active = self._measured(strong)
+        examples = Examples(strong, labels, self._steps(average_active, times))
         count = _count_categories(examples.labels, n_categories, 0)
         blocks = Blocks(self._start(average_active), examples.rows.n_features, count, self.block_width)
         training = Training(examples, self._rule(average_active, revive=False), self._schedule(average_active), blocks)

@@ -6,10 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import RowsError
-from thresher.kernels.rows import Rows, first_faulty_row, normalized_rows
+from thresher.kernels.rows import Rows, copy_rows, first_faulty_row, normalized_rows
 from thresher.kernels.weights import LARGEST_STRENGTH
+from thresher.spilling import is_spilled, release
 
 _MOST_FEATURES = 2**31 - 1
+_AT_ONCE = 2**16  # rows that are copied together
 
 
 def as_rows(source: Any) -> Rows:
@@ -97,10 +99,16 @@ def select_rows(rows: Rows, chosen: NDArray[np.integer]) -> Rows:
     >>> select_rows(Rows(np.array([0, 1, 3]), np.array([0, 1, 2]), np.ones(3), 3), np.array([1])).indices
     array([1, 2])
     """
-    starts, lengths = rows.indptr[chosen], np.diff(rows.indptr)[chosen]
-    indptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
-    places = np.repeat(starts - indptr[:-1], lengths) + np.arange(indptr[-1])
-    return Rows(indptr, rows.indices[places], rows.data[places], rows.n_features)
+    starts, stops = rows.indptr[chosen], rows.indptr[np.asarray(chosen) + 1]
+    indptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(stops - starts)))
+    indices, data = np.empty(indptr[-1], dtype=rows.indices.dtype), np.empty(indptr[-1], dtype=rows.data.dtype)
+    for first in range(0, len(starts), _AT_ONCE):
+        own = slice(first, first + _AT_ONCE)
+        copy_rows(starts[own], stops[own], rows.indices, rows.data, indptr[first], indices, data)
+        if is_spilled(rows.indices):
+            release(rows.indices)
+            release(rows.data)
+    return Rows(indptr, indices, data, rows.n_features)
 
 
 def strengths(rows: Rows, strength: str, normalize: bool, checked: bool = False) -> Rows:

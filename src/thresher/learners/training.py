@@ -13,11 +13,13 @@ from thresher.kernels.rows import Rows
 from thresher.kernels.shuffle import seeded_state, shuffle_rows
 from thresher.kernels.weights import REGULARIZED_WINNOW, Rule, Weights, drop_features
 from thresher.learners.blocks import Blocks
+from thresher.spilling import is_spilled, release_rows
 
 # A slice of this many features times lanes takes a block a few milliseconds to score and, if every category erred on
 # every document, about a fifth of a second to learn.
 SLICE_WORK = 2**25
 _REPORT_SECONDS = 0.1
+STRETCH = 2**16
 
 
 class Discarding(NamedTuple):
@@ -63,6 +65,29 @@ def slices(order: NDArray[np.int64], lengths: NDArray[np.int64], width: int) -> 
     return np.split(order, np.unique(np.searchsorted(work, steps))) if len(steps) else [order]
 
 
+class Orders:
+    """The orders in which the passes see the rows: as they come, or shuffled anew with a seed.
+
+    Many rows are shuffled within stretches, and the stretches among each other, so that those of a stretch stand near
+    each other in memory or in a file.
+    """
+
+    def __init__(self, n_rows: int, seed: int | None) -> None:
+        self.rows, self.state = np.arange(n_rows), None if seed is None else seeded_state(seed)
+        self.stretches = np.arange(-(-n_rows // STRETCH))
+
+    def next(self) -> NDArray[np.int64]:
+        """Return the order of the next pass."""
+        if self.state is None:
+            return self.rows
+        if len(self.stretches) > 1:
+            shuffle_rows(self.stretches, self.state)
+        parts = np.split(self.rows, range(STRETCH, len(self.rows), STRETCH))
+        for part in parts:
+            shuffle_rows(part, self.state)
+        return np.concatenate([parts[number] for number in self.stretches]) if len(parts) > 1 else self.rows
+
+
 class Training:
     """Passes over one set of examples: each category until a pass of its own makes no mistake, or the last allowed.
 
@@ -78,6 +103,7 @@ class Training:
         self.lengths = np.diff(examples.rows.indptr)
         self._done = np.zeros(self.n_blocks, dtype=np.int64)
         self._mistakes = np.zeros(self.n_blocks, dtype=np.int64)
+        self._spilled = is_spilled(examples.rows.indices)
         self._stopped = False
 
     def run(self, n_threads: int, report: Report | None = None) -> History:
@@ -101,13 +127,11 @@ class Training:
     def _train_block(self, block: int) -> list[NDArray[np.int64]]:
         """Return the mistakes of each pass, a lane's -1 where its category had stopped before."""
         passes = []
-        order, generator = np.arange(self.n_rows), seeded_state(self.schedule.seed)
+        orders = Orders(self.n_rows, self.schedule.seed if self.schedule.shuffle else None)
         learning, mistakes = self.lanes.learning[block], self.lanes.mistakes[block]
         discarded, duals = np.zeros_like(learning), self._new_duals()
         for number in range(1, self.schedule.max_passes + 1):
-            if self.schedule.shuffle:
-                shuffle_rows(order, generator)
-            self._learn(block, order, duals)
+            self._learn(block, orders.next(), duals)
             passes.append(np.where(learning, mistakes, -1))
             due = self._due(number, mistakes) & learning & ~discarded
             if due.any():
@@ -136,6 +160,8 @@ class Training:
             else:
                 learn_rows(self.examples, part, self.rule, block, self.lanes, weights)
             self._done[block] += len(part)
+            if self._spilled and len(part):
+                release_rows(self.examples.rows, int(part.min()), int(part.max()) + 1)
         self._mistakes[block] += self.lanes.mistakes[block].sum()
 
     def _due(self, number: int, mistakes: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -11,7 +11,8 @@ from thresher.errors import ParameterError, TextError
 from thresher.growing import extended
 from thresher.kernels.rows import Rows
 from thresher.kernels.tokens import Tokens
-from thresher.kernels.vocabulary import count_few, rows_from_entries
+from thresher.kernels.vocabulary import add_counts, count_few, rows_from_entries
+from thresher.spilling import ROWS_AT_ONCE, SpillingArray, documents_with, is_spilled, joined_rows, release
 from thresher.text.analysers import CONSTANT, Analyser, Part, Text
 from thresher.text.derived import NONE, document_of, gathered
 from thresher.text.tokens import names, places_in
@@ -20,6 +21,8 @@ from thresher.threads import ahead, count_threads
 
 BATCH_TEXTS, BATCH_LETTERS = 768, 2**22
 MOST_FEATURES = 2**20
+MEMORY = 256_000_000  # of rows, in bytes
+_FIRST_TOTALS = 2**16
 
 Entries = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -96,30 +99,37 @@ class TextFeatures:
         found[: int(self.has_constant)] = False
         return found
 
-    def fit(self, texts: Iterable[Text]) -> Rows:
-        """Learn the features of the texts, and return the texts as rows of them."""
-        seen = Vocabulary()
-        counted = list(self._entries(texts, seen, grow=True))
-        if not counted:
+    def fit(self, texts: Iterable[Text], memory: int = MEMORY) -> Rows:
+        """Learn the features of the texts, and return the texts as rows of them.
+
+        Where the rows would take more `memory` than that, in bytes, they are kept in temporary files.
+        """
+        seen, found, ends = Vocabulary(), SpillingArray(np.int64, memory), [NONE[:0]]
+        totals = np.zeros(_FIRST_TOTALS, dtype=np.int64)
+        for counted, stops in self._entries(texts, seen, grow=True):
+            ends.append(stops + found.length)
+            found.append(counted.copy())  # without the room behind it
+            if seen.count > len(totals):
+                totals = np.concatenate((totals, np.zeros(seen.count, dtype=np.int64)))
+            add_counts(counted, totals)
+        if len(ends) == 1:
             raise TextError("there are no texts to learn from")
-        found, ends = _concatenated(counted)
-        chosen = self._choose(found, seen)
+        chosen = self._choose(totals[: seen.count])
         first = _first_features(self.has_constant, self.max_features)
         self.vocabulary = first.followed_by(seen, chosen)
         renumbered = np.full(seen.count, -1, dtype=np.int64)
         renumbered[chosen] = first.count + np.arange(len(chosen))
-        rows = _rows(found, ends, renumbered, self.vocabulary.count)
-        self.n_documents, self.document_counts = len(ends), np.bincount(rows.indices, minlength=rows.n_features)
-        self.document_counts[: first.count] = len(ends)
+        rows = _all_rows(found.array(), np.concatenate(ends), renumbered, self.vocabulary.count, memory)
+        self.n_documents, self.document_counts = len(rows.indptr) - 1, documents_with(rows)
+        self.document_counts[: first.count] = self.n_documents
         return rows
 
-    def _choose(self, found: NDArray[np.int64], seen: Vocabulary) -> NDArray[np.int64]:
+    def _choose(self, totals: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of the features to keep, the most frequent first."""
-        totals = np.bincount(found >> 32, weights=found & 0xFFFFFFFF, minlength=seen.count)
         chosen = np.argsort(-totals, kind="stable")[: self.max_features]
         chosen = chosen[totals[chosen] >= self.min_count]
         if len(chosen) == 0:
-            what = f"{seen.count} different features were seen, none of them {self.min_count} times or more"
+            what = f"{len(totals)} different features were seen, none of them {self.min_count} times or more"
             raise TextError(
                 f"no features are left: {what} (lower min_count, --min-count on the command line, or give more text)"
             )
@@ -238,6 +248,25 @@ def _rows(found: NDArray[np.int64], ends: NDArray[np.int64], renumbered: NDArray
     indptr[1:] = ends
     rows_from_entries(indptr[1:], renumbered, n_features, found, indices, counts)
     return Rows(indptr, indices[: indptr[-1]], counts[: indptr[-1]], n_features)
+
+
+def _all_rows(
+    found: NDArray[np.int64], ends: NDArray[np.int64], renumbered: NDArray[np.int64], n_features: int, memory: int
+) -> Rows:
+    """Return entries as rows; those in a file part by part."""
+    if not is_spilled(found):
+        return _rows(found, ends, renumbered, n_features)
+
+    def parts() -> Iterator[Rows]:
+        start = place = 0
+        while start < len(ends):
+            stop = max(int(np.searchsorted(ends, place + ROWS_AT_ONCE)), start + 1)
+            entries = found[place : ends[stop - 1]]
+            yield _rows(entries.copy(), ends[start:stop] - place, renumbered, n_features)
+            release(entries)
+            start, place = stop, int(ends[stop - 1])
+
+    return joined_rows(parts(), n_features, memory)
 
 
 def batches(texts: Iterable[Text]) -> Iterator[list[Text]]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from thresher.kernels.elementary import logarithm
 from thresher.kernels.rows import Rows, cosine_rows
+from thresher.spilling import documents_with, is_spilled, joined_rows, parts_of
 
 WEIGHED = ("tfidf", "cosine")
 _MOST_IN_TABLE = 1 << 16
@@ -27,7 +28,7 @@ def inverse_frequencies(rows: Rows, constant: bool = False) -> NDArray[np.float3
     array([0.88, 1.24], dtype=float32)
     """
     n_documents = len(rows.indptr) - 1
-    documents = np.bincount(rows.indices, minlength=rows.n_features)
+    documents = documents_with(rows)
     having = np.append(n_documents, documents[1:]) if constant else documents
     idf = 1 + logarithm((1 + n_documents) / (1 + having))
     total = np.cumsum(idf * documents)[-1]  # summed one by one: the same bits everywhere
@@ -62,15 +63,26 @@ def weighed(
     array([0.205, 0.979], dtype=float32)
     """
     counted = np.ones(rows.n_features, dtype=np.int64) if documents is None else documents
+    if not is_spilled(rows.indices):
+        return _weighed(rows, idf, strength, counted, constant)
+    parts = (_weighed(part, idf, strength, counted, constant) for part in parts_of(rows))
+    return joined_rows(parts, rows.n_features, limit=0)
+
+
+def _weighed(
+    rows: Rows, idf: NDArray[np.float32], strength: str, documents: NDArray[np.int64], constant: float
+) -> Rows:
     if strength == "tfidf":
         strong = rows._replace(data=np.sqrt(rows.data) * idf[rows.indices])
         return _with_constant(strong, constant) if constant else strong
     largest = int(rows.data.max(initial=1))
     if largest < _MOST_IN_TABLE:  # counts are whole numbers, and few are large
-        return Rows(*cosine_rows(*rows[:3], _logarithms(largest), idf, counted, np.float32(constant)), rows.n_features)
-    values, places = np.unique(rows.data, return_inverse=True)
-    tabled = rows._replace(data=places.astype(np.float32))
-    return Rows(*cosine_rows(*tabled[:3], _dampened(values), idf, counted, np.float32(constant)), rows.n_features)
+        found = cosine_rows(*rows[:3], _logarithms(largest), idf, documents, np.float32(constant))
+    else:
+        values, places = np.unique(rows.data, return_inverse=True)
+        counts = places.astype(np.float32)
+        found = cosine_rows(*rows[:2], counts, _dampened(values), idf, documents, np.float32(constant))
+    return Rows(*found, rows.n_features)
 
 
 def _logarithms(largest: int) -> NDArray[np.float32]:

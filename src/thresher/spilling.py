@@ -1,0 +1,206 @@
+"""Arrays and texts that outgrow memory and go on in temporary files; `fit` keeps the features of large corpora so.
+
+The files have no names, stand in the folder that TMPDIR names, and are gone with the last array that looks into them.
+What is read of them counts as the process's memory until it is released; whoever reads on releases what lies behind.
+"""
+
+import json
+import mmap
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.errors import SpillError, TextError
+from thresher.kernels.rows import Rows
+
+_TEXT, _FIELDS = b"t", b"f"
+ROWS_AT_ONCE = 2**22  # entries of rows that are worked on together
+
+
+def _temporary_file() -> IO[bytes]:
+    try:
+        return tempfile.TemporaryFile(buffering=2**20)
+    except OSError as error:
+        raise _no_room(error) from None
+
+
+def _no_room(error: OSError) -> SpillError:
+    folder = tempfile.gettempdir()
+    return SpillError(f"{folder}: {error.strerror} (name another folder for temporary files with TMPDIR)")
+
+
+class SpillingArray:
+    """A flat array made of pieces: in memory as long as it is small, then in a file.
+
+    >>> numbers = SpillingArray(np.int64, limit=20)
+    >>> numbers.append(np.array([1, 2]))
+    >>> numbers.append(np.array([3]))
+    >>> numbers.array().tolist(), is_spilled(numbers.array())
+    ([1, 2, 3], True)
+    """
+
+    def __init__(self, dtype: Any, limit: int) -> None:
+        self.dtype, self.limit = np.dtype(dtype), limit
+        self.length = 0
+        self._pieces: list[NDArray[Any]] = []
+        self._file: IO[bytes] | None = None
+
+    def __del__(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def append(self, piece: NDArray[Any]) -> None:
+        """Add a piece behind the others."""
+        self.length += len(piece)
+        self._pieces.append(piece)
+        if self._file is not None or self.length * self.dtype.itemsize > self.limit:
+            self._file = self._file or _temporary_file()
+            try:
+                for waiting in self._pieces:
+                    self._file.write(np.ascontiguousarray(waiting, dtype=self.dtype).data)
+            except OSError as error:
+                raise _no_room(error) from None
+            self._pieces = []
+
+    def array(self) -> NDArray[Any]:
+        """Return all of it. In a file, it may be written to as well."""
+        if self._file is None or self.length == 0:
+            return np.concatenate([np.zeros(0, dtype=self.dtype), *self._pieces])
+        try:
+            self._file.flush()
+        except OSError as error:
+            raise _no_room(error) from None
+        return np.frombuffer(mmap.mmap(self._file.fileno(), 0), dtype=self.dtype)
+
+
+def _map_of(array: NDArray[Any]) -> mmap.mmap | None:
+    base: Any = array
+    while isinstance(base, np.ndarray | memoryview):
+        base = base.base if isinstance(base, np.ndarray) else base.obj
+    return base if isinstance(base, mmap.mmap) else None
+
+
+def is_spilled(array: NDArray[Any]) -> bool:
+    """Tell whether an array stands in a file."""
+    return _map_of(array) is not None
+
+
+def release(array: NDArray[Any]) -> None:
+    """Let go of the memory that a part of a spilled array takes; it is read again where it is needed."""
+    found = _map_of(array)
+    if found is None or len(array) == 0:
+        return
+    offset = array.ctypes.data - np.frombuffer(found, dtype=np.uint8).ctypes.data
+    first = offset // mmap.PAGESIZE * mmap.PAGESIZE
+    found.madvise(mmap.MADV_DONTNEED, first, offset + array.nbytes - first)
+
+
+def release_rows(rows: Rows, first: int, last: int) -> None:
+    """Let go of the rows from the first to before the last."""
+    entries = slice(rows.indptr[first], rows.indptr[last])
+    release(rows.indices[entries])
+    release(rows.data[entries])
+
+
+def parts_of(rows: Rows) -> Iterator[Rows]:
+    """Yield rows in parts of bounded size, each released when the next is asked for; all at once if not spilled."""
+    if not is_spilled(rows.indices):
+        yield rows
+        return
+    steps = np.arange(ROWS_AT_ONCE, rows.indptr[-1], ROWS_AT_ONCE)
+    cuts = np.unique(np.concatenate(([0], np.searchsorted(rows.indptr, steps), [len(rows.indptr) - 1])))
+    for first, last in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+        own = slice(rows.indptr[first], rows.indptr[last])
+        yield rows._replace(
+            indptr=rows.indptr[first : last + 1] - rows.indptr[first], indices=rows.indices[own], data=rows.data[own]
+        )
+        release_rows(rows, first, last)
+
+
+def joined_rows(parts: Iterator[Rows], n_features: int, limit: int) -> Rows:
+    """Return parts of rows as one, in files if they are larger than the limit."""
+    indices, data = SpillingArray(np.int32, limit // 2), SpillingArray(np.float32, limit // 2)
+    ends = [np.zeros(1, dtype=np.int64)]
+    for part in parts:
+        ends.append(part.indptr[1:] + ends[-1][-1])
+        indices.append(part.indices)
+        data.append(part.data)
+    return Rows(np.concatenate(ends), indices.array(), data.array(), n_features)
+
+
+def documents_with(rows: Rows) -> NDArray[np.int64]:
+    """Return in how many rows each feature is.
+
+    >>> documents_with(Rows(np.array([0, 2, 3]), np.array([0, 1, 0]), np.ones(3), 3))
+    array([2, 1, 0])
+    """
+    found = np.zeros(rows.n_features, dtype=np.int64)
+    for part in parts_of(rows):
+        found += np.bincount(part.indices, minlength=rows.n_features)
+    return found
+
+
+class SpillingTexts(Sequence[Any]):
+    """Texts in the order they came: in memory as long as they are few, then in a file.
+
+    >>> texts = SpillingTexts(["crude oil", {"title": "wheat"}], limit=8)
+    >>> len(texts), texts[1], list(texts)
+    (2, {'title': 'wheat'}, ['crude oil', {'title': 'wheat'}])
+    """
+
+    def __init__(self, texts: Any = (), limit: int = 2**26) -> None:
+        self._pieces = SpillingArray(np.uint8, limit)
+        self._waiting: list[bytes] = []
+        self._stops: list[int] = [0]
+        self._whole: NDArray[np.uint8] | None = None
+        for text in texts:
+            self.append(text)
+
+    def append(self, text: Any) -> None:
+        """Add a text behind the others."""
+        if isinstance(text, str):
+            encoded = _TEXT + text.encode("utf-8", "surrogatepass")
+        elif isinstance(text, Mapping) and all(isinstance(part, str) for part in (*text, *text.values())):
+            encoded = _FIELDS + json.dumps(dict(text)).encode()
+        else:
+            raise TextError(f"a text must be str or fields of str, not {type(text).__name__}")
+        self._waiting.append(encoded)
+        self._stops.append(self._stops[-1] + len(encoded))
+        if len(self._waiting) >= 1024:
+            self._write()
+
+    def _write(self) -> None:
+        self._pieces.append(np.frombuffer(b"".join(self._waiting), dtype=np.uint8))
+        self._waiting, self._whole = [], None
+
+    def __len__(self) -> int:
+        return len(self._stops) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        """Return a text, or a list of texts."""
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        number = range(len(self))[index]
+        data = self._bytes()[self._stops[number] : self._stops[number + 1]].tobytes()
+        return data[1:].decode("utf-8", "surrogatepass") if data[:1] == _TEXT else json.loads(data[1:])
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the texts, and let go of those behind."""
+        for number in range(len(self)):
+            yield self[number]
+            if number % 4096 == 4095:
+                release(self._bytes()[: self._stops[number]])
+
+    def _bytes(self) -> NDArray[np.uint8]:
+        if self._waiting:
+            self._write()
+        if self._whole is None:
+            self._whole = self._pieces.array()
+        return self._whole
