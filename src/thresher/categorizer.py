@@ -119,17 +119,18 @@ class Categorizer:
         names = sorted({name for row in named for name in row})
         numbers = {name: number for number, name in enumerate(names)}
         labels = [[numbers[name] for name in row] for row in named]
+        del named  # many documents have many names
         choice, memory = NO_CHOICE, self.settings["memory"]
         if self.settings["choose"] != "nothing" and names:
             if not isinstance(texts, list | SpillingTexts):
-                texts = SpillingTexts((text for batch in batches(texts) for text in batch), memory)
+                texts = SpillingTexts((text for batch in batches(texts) for text in batch), memory // 8)
             if len(texts) == len(labels):
                 choice = choose_settings(self.settings, self.given, texts, labels, len(names), progress)
         settings = self.settings | choice.settings
         features = new_features(settings)
         rows = features.fit(watched(texts, progress), memory)
-        if len(named) != len(rows.indptr) - 1:
-            raise TextError(f"there are {len(rows.indptr) - 1} texts and {len(named)} sets of categories")
+        if len(labels) != len(rows.indptr) - 1:
+            raise TextError(f"there are {len(rows.indptr) - 1} texts and {len(labels)} sets of categories")
         if not names:
             raise TextError("there are no categories: no text has one")
         strong, idf = strengthened(settings, rows)

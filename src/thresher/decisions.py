@@ -293,7 +293,8 @@ def tune_thresholds(
     thresholds[rare] = fallback
     groups = [rare, *np.flatnonzero(positives >= few)[:, np.newaxis]]
     groups = [group for group in groups if positives[group].sum() >= few]
-    curves = [_cuts(scores[:, group].ravel(), truth[:, group].ravel(), fallback) for group in groups]
+    wanted = _cuts if aim.measure == "precision" else _cuts_with_positives
+    curves = [wanted(scores[:, group].ravel(), truth[:, group].ravel(), fallback) for group in groups]
     chosen = (
         _best_together(curves, fallback) if aim.measure == "f1" else [_best(cuts, aim, fallback) for cuts in curves]
     )
@@ -313,6 +314,16 @@ def _cuts(scores: Scores, truth: Truth, fallback: float) -> Cuts:
         np.append(0, last_of_equals + 1),
         np.append(0, right),
     )
+
+
+def _cuts_with_positives(scores: Scores, truth: Truth, fallback: float) -> Cuts:
+    """Return the cuts down to the one that accepts all positives: further down there is nothing to gain but errors."""
+    above = scores >= scores[truth].min()
+    if above.all():
+        return _cuts(scores, truth, fallback)
+    next_below = np.array([scores[~above].max()])
+    cuts = _cuts(np.concatenate((scores[above], next_below)), np.append(truth[above], False), fallback)
+    return Cuts(cuts.thresholds[:-1], cuts.accepted[:-1], cuts.right[:-1])
 
 
 def _beyond(score: float, direction: int) -> float:

@@ -6,7 +6,9 @@ What is read of them counts as the process's memory until it is released; whoeve
 
 import json
 import mmap
+import os
 import tempfile
+from array import array as packed_array
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any, overload
 
@@ -18,6 +20,7 @@ from thresher.kernels.rows import Rows
 
 _TEXT, _FIELDS = b"t", b"f"
 ROWS_AT_ONCE = 2**22  # entries of rows that are worked on together
+_AT_ONCE, _TEXTS_AT_ONCE = 2**20, 256  # bytes written together, and texts read so
 
 
 def _temporary_file() -> IO[bytes]:
@@ -152,12 +155,17 @@ class SpillingTexts(Sequence[Any]):
     """
 
     def __init__(self, texts: Any = (), limit: int = 2**26) -> None:
-        self._pieces = SpillingArray(np.uint8, limit)
-        self._waiting: list[bytes] = []
-        self._stops: list[int] = [0]
-        self._whole: NDArray[np.uint8] | None = None
+        self.limit = limit
+        self._stops = packed_array("q", [0])
+        self._waiting: list[bytes] = []  # the last ones, or all as long as there is no file
+        self._written = 0
+        self._file: IO[bytes] | None = None
         for text in texts:
             self.append(text)
+
+    def __del__(self) -> None:
+        if self._file is not None:
+            self._file.close()
 
     def append(self, text: Any) -> None:
         """Add a text behind the others."""
@@ -169,12 +177,17 @@ class SpillingTexts(Sequence[Any]):
             raise TextError(f"a text must be str or fields of str, not {type(text).__name__}")
         self._waiting.append(encoded)
         self._stops.append(self._stops[-1] + len(encoded))
-        if len(self._waiting) >= 1024:
+        if self._stops[-1] - self._stops[self._written] > min(self.limit, _AT_ONCE if self._file else self.limit):
             self._write()
 
     def _write(self) -> None:
-        self._pieces.append(np.frombuffer(b"".join(self._waiting), dtype=np.uint8))
-        self._waiting, self._whole = [], None
+        self._file = self._file or _temporary_file()
+        try:
+            self._file.writelines(self._waiting)
+            self._file.flush()
+        except OSError as error:
+            raise _no_room(error) from None
+        self._waiting, self._written = [], len(self)
 
     def __len__(self) -> int:
         return len(self._stops) - 1
@@ -188,19 +201,26 @@ class SpillingTexts(Sequence[Any]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         number = range(len(self))[index]
-        data = self._bytes()[self._stops[number] : self._stops[number + 1]].tobytes()
-        return data[1:].decode("utf-8", "surrogatepass") if data[:1] == _TEXT else json.loads(data[1:])
+        return next(self._read(number, number + 1))
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield the texts, and let go of those behind."""
-        for number in range(len(self)):
-            yield self[number]
-            if number % 4096 == 4095:
-                release(self._bytes()[: self._stops[number]])
+        """Yield the texts, a few hundred read at a time."""
+        number = 0
+        while number < len(self):
+            yield from self._read(number, min(number + _TEXTS_AT_ONCE, len(self)))
+            number += _TEXTS_AT_ONCE
 
-    def _bytes(self) -> NDArray[np.uint8]:
-        if self._waiting:
-            self._write()
-        if self._whole is None:
-            self._whole = self._pieces.array()
-        return self._whole
+    def _read(self, first: int, last: int) -> Iterator[Any]:
+        """Yield the texts of some numbers."""
+        stored = min(max(self._written, first), last)
+        if self._file is not None and first < stored:
+            begin = self._stops[first]
+            data = os.pread(self._file.fileno(), self._stops[stored] - begin, begin)
+            for number in range(first, stored):
+                yield _decoded(data[self._stops[number] - begin : self._stops[number + 1] - begin])
+        for number in range(stored, last):
+            yield _decoded(self._waiting[number - self._written])
+
+
+def _decoded(data: bytes) -> Any:
+    return data[1:].decode("utf-8", "surrogatepass") if data[:1] == _TEXT else json.loads(data[1:])

@@ -80,7 +80,7 @@ def _training_texts(
     """Return the texts of a source, in a file where they are many, and the categories of each."""
     from thresher.spilling import SpillingTexts
 
-    reading, texts, categories = read(source, labelled=True), SpillingTexts(limit=memory), list[tuple[str, ...]]()
+    reading, texts, categories = read(source, labelled=True), SpillingTexts(limit=memory // 8), list[tuple[str, ...]]()
     names: dict[str, str] = {}
     for document in reading:
         if not categories:

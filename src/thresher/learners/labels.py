@@ -1,6 +1,7 @@
 """From label sets to the labels that a kernel may trust; learners call it."""
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,18 @@ def judgements(signs: Mapping[int, int]) -> Labels:
     categories, judged = list(signs), list(signs.values())
     ends = np.array([0, len(categories)], dtype=np.int64)
     return Labels(ends, np.array(categories, dtype=np.int32), np.array(judged, dtype=np.int8), others=0)
+
+
+def listed_labels(rows: list[list[int]]) -> Labels:
+    """Return complete labels of rows that are known to be sorted numbers, each once.
+
+    >>> listed_labels([[0, 2], []]).indptr
+    array([0, 2, 2])
+    """
+    indptr = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(map(len, rows), dtype=np.int64, count=len(rows)), out=indptr[1:])
+    categories = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=int(indptr[-1]))
+    return Labels(indptr, categories, np.ones(len(categories), dtype=np.int8), others=-1)
 
 
 def _complete_labels(source: Any) -> Labels:

@@ -12,7 +12,7 @@ from thresher.kernels.passes import Examples
 from thresher.kernels.rows import Labels, Rows
 from thresher.kernels.weights import DISCARDED, Rule, Steps, weight_after_one_step
 from thresher.learners.blocks import Blocks, Start
-from thresher.learners.labels import MOST_CATEGORIES, as_labels
+from thresher.learners.labels import MOST_CATEGORIES, as_labels, listed_labels
 from thresher.learners.parameters import LARGEST, SHARED, Range, check_parameters
 from thresher.learners.rows import as_rows, strengths
 from thresher.learners.settings import Settings
@@ -98,11 +98,13 @@ class MistakeDrivenLearner(Settings):
         checked, judged, times = self._checked(rows, labels, row_weight)
         return self._fit(checked, judged, times, n_categories, progress)
 
-    def fit_checked(self, rows: Rows, labels: Any, n_categories: int, progress: Report | None = None) -> Self:
-        """Learn from the start, from rows that are known to be in order, such as a `Categorizer` makes."""
+    def fit_checked(
+        self, rows: Rows, labels: list[list[int]], n_categories: int, progress: Report | None = None
+    ) -> Self:
+        """Learn from the start, from rows and labels that are known to be in order, such as a `Categorizer` makes."""
         self._check_parameters()
         strong = strengths(rows, self.strength, self.normalize, checked=True)
-        return self._fit(strong, as_labels(labels, len(rows.indptr) - 1), np.ones(1), n_categories, progress)
+        return self._fit(strong, listed_labels(labels), np.ones(1), n_categories, progress)
 
     def _fit(
         self,
