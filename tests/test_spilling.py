@@ -83,7 +83,7 @@ def test_lone_surrogates_wait_for_the_tokeniser_to_refuse_them() -> None:
 def test_a_corpus_in_files_gives_the_same_model(settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "STRETCH", 64)
     monkeypatch.setattr("thresher.spilling.ROWS_AT_ONCE", 300)
-    monkeypatch.setattr("thresher.text.features.ROWS_AT_ONCE", 300)
+    monkeypatch.setattr("thresher.text.features.FIT_TEXTS", 30)
     monkeypatch.setattr(training, "SLICE_WORK", 2**12)
     usual = Categorizer(**settings).fit(TEXTS, CATEGORIES)
     spilled = Categorizer(memory=1, **settings).fit(iter(TEXTS), iter(CATEGORIES))

@@ -40,7 +40,7 @@ def teach_young(
     positives = learner.positives_.copy()
     for _ in range(ROUNDS):
         before = learner.online_mistakes_.sum()
-        learner.partial_fit(rows, labels)
+        learner.learn_checked(rows, labels, learner.n_categories_)
         accepted = learner.score_checked(rows)[:, young] > thresholds[young]
         if learner.online_mistakes_.sum() == before and accepted[must_accept].all():
             break

@@ -67,6 +67,15 @@ class Reservoir:
             self.documents[place], places[text] = document, [place]
         return document
 
+    def add_row(self, rows: Rows, row: int, categories: Iterable[int]) -> None:
+        """See one more document with all its categories, as `add` does; only one that is kept is copied."""
+        if len(self.documents) == KEPT and scattered(self.seen + 1) % (self.seen + 1) >= KEPT:
+            own = slice(rows.indptr[row], rows.indptr[row + 1])
+            if rows.indices[own].tobytes() + rows.data[own].tobytes() not in self._texts():
+                self.seen += 1
+                return
+        self.add(kept(rows, row, categories))
+
     def _texts(self) -> dict[bytes, list[int]]:
         """Return the places of each text among the documents."""
         if self._places is None:

@@ -68,6 +68,16 @@ class SpillingArray:
                 raise _no_room(error) from None
             self._pieces = []
 
+    def pieces(self) -> Iterator[NDArray[Any]]:
+        """Yield the pieces that are in memory, each given up when it is asked for."""
+        while self._pieces:
+            yield self._pieces.pop(0)
+
+    @property
+    def is_spilled(self) -> bool:
+        """Whether it stands in a file."""
+        return self._file is not None
+
     def array(self) -> NDArray[Any]:
         """Return all of it. In a file, it may be written to as well."""
         if self._file is None or self.length == 0:

@@ -1,7 +1,7 @@
 """A stream of documents, each predicted and then learned, in batches that give what one by one gives."""
 
 from collections.abc import Iterable, Iterator
-from functools import partial
+from functools import cache, lru_cache, partial
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,9 +10,8 @@ import numpy as np
 from thresher.category_names import category_set
 from thresher.errors import TextError
 from thresher.kernels.rows import Rows
-from thresher.learners.labels import as_labels
+from thresher.learners.labels import listed_labels
 from thresher.newcomers import is_young
-from thresher.reservoir import kept
 from thresher.text.analysers import Text
 
 if TYPE_CHECKING:
@@ -32,32 +31,42 @@ class Pair(NamedTuple):
     """A text and all its categories, sorted."""
 
     text: Text
-    categories: list[str]
+    categories: tuple[str, ...]
 
 
 def stream(model: "Categorizer", documents: Iterable[tuple[Text, Any]]) -> Iterator[Streamed]:
     """Yield for each document what the model predicts; it then learns the document. Reads a batch ahead."""
     remaining = iter(documents)
-    while batch := [Pair(text, category_set(categories)) for text, categories in islice(remaining, BATCH)]:
+    while batch := [Pair(text, _sorted(categories)) for text, categories in islice(remaining, BATCH)]:
         while batch:
-            found = _together(model, list(takewhile(partial(_is_usual, model), batch)))
+            usual = cache(partial(_are_usual, model))  # until something is learned
+            found = _together(model, list(takewhile(lambda pair: usual(pair.categories), batch)))  # noqa: B023
             found = found or [_alone(model, *batch[0])]
             yield from found
             batch = batch[len(found) :]
 
 
-def _is_usual(model: "Categorizer", pair: Pair) -> bool:
-    """Tell whether a document brings nothing but words, neither a new category nor one that is still young.
+def _sorted(categories: Any) -> tuple[str, ...]:
+    return _sorted_names(categories) if type(categories) is tuple else tuple(category_set(categories))
+
+
+@lru_cache(maxsize=2**12)
+def _sorted_names(categories: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(category_set(categories))
+
+
+def _are_usual(model: "Categorizer", categories: tuple[str, ...]) -> bool:
+    """Tell whether a document of these categories brings nothing but words: none is new, and none still young.
 
     Nor may those words change what the others score, as with averages, or strengths divided by their sum.
     """
     if not model.learner.is_fitted or model.settings["average"] or model.settings["normalize"]:
         return False
     numbers = model._numbers()
-    return all(name in numbers and not is_young(model.learner, numbers[name]) for name in pair.categories)
+    return all(name in numbers and not is_young(model.learner, numbers[name]) for name in categories)
 
 
-def _alone(model: "Categorizer", text: Text, categories: list[str]) -> Streamed:
+def _alone(model: "Categorizer", text: Text, categories: tuple[str, ...]) -> Streamed:
     predicted = model.predict([text])[0] if model.categories else []
     if not categories and not model.categories:
         return Streamed(predicted, False)
@@ -80,11 +89,11 @@ def _together(model: "Categorizer", pairs: list[Pair]) -> list[Streamed]:
     if late is not None:
         model.features.forget(before)
         return _together(model, pairs[:late])
-    labels = [[numbers[name] for name in categories] for _, categories in pairs]
+    labels = [[numbers[name] for name in pair.categories] for pair in pairs]
     filled = np.diff(rows.indptr) > 0
     learned = np.flatnonzero(filled)
     scores = np.zeros((len(pairs), len(numbers)), dtype=np.float32)
-    judged = as_labels([labels[i] for i in learned.tolist()], len(learned))
+    judged = listed_labels([sorted(labels[i]) for i in learned.tolist()])
     try:
         strong = model._strong(_without_empty(model._with_late_idf(rows)))
         scores[learned] = model.learner.stream_checked(strong, judged)
@@ -92,7 +101,7 @@ def _together(model: "Categorizer", pairs: list[Pair]) -> list[Streamed]:
         model.forget_unlearned()
         raise
     for i in learned.tolist():
-        model.reservoir.add(kept(rows, i, labels[i]))
+        model.reservoir.add_row(rows, i, labels[i])
     predicted = model._names(scores, ~_has_known_word(rows, before))
     return [Streamed(*found) for found in zip(predicted, filled.tolist(), strict=True)]
 

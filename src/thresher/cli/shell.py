@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from thresher.notices import listeners
+
 if TYPE_CHECKING:
     from thresher.datasets.reading import Reading
     from thresher.tuning import Step
@@ -34,6 +36,8 @@ class Shell:
         self.quiet = quiet
         self.out = Console(highlight=False, soft_wrap=True, emoji=False)
         self.err = _Remarks(stderr=True, highlight=False, soft_wrap=True, emoji=False)
+        if sys.stderr is not None and sys.stderr.isatty():
+            listeners[:] = [self.remark]
 
     def emit(self, record: dict[str, Any]) -> None:
         """Write one line of JSON."""

@@ -8,11 +8,31 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import config, njit
+from numba.core import event
+
+from thresher.notices import tell
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
 COMPILED: bool = not getattr(config, "DISABLE_JIT", False)
 BOUNDSCHECK: bool = bool(getattr(config, "BOUNDSCHECK", False))
+
+
+class _Announcement(event.Listener):  # type: ignore[misc, unused-ignore]
+    """Tells of the first compilation in this process: the others follow, and all are kept for later processes."""
+
+    def on_start(self, event: Any) -> None:
+        """Tell once."""
+        if not _announced:
+            _announced.append(event)
+            tell("compiling for this machine, which takes some seconds and is done once ...")
+
+    def on_end(self, event: Any) -> None:
+        """Tell nothing."""
+
+
+_announced: list[Any] = []
+event.register("numba:compile", _Announcement())  # type: ignore[no-untyped-call, unused-ignore]
 
 
 def kernel(function: Function) -> Function:

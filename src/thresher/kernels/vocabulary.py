@@ -274,7 +274,10 @@ def rows_from_entries(
     New numbers are below `n_names`; with no renumbering all names keep theirs.
     Writes the ends of the rows into `documents`, and sorts `entries` in place.
     """
-    scratch = np.empty(len(entries), dtype=np.int64)
+    longest = start = 0
+    for stop in documents:
+        longest, start = max(longest, stop - start), stop
+    scratch = np.empty(longest, dtype=np.int64)
     most = n_names << 32
     filled = first = 0
     for document in range(len(documents)):

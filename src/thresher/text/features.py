@@ -12,7 +12,7 @@ from thresher.growing import extended
 from thresher.kernels.rows import Rows
 from thresher.kernels.tokens import Tokens
 from thresher.kernels.vocabulary import add_counts, count_few, rows_from_entries
-from thresher.spilling import ROWS_AT_ONCE, SpillingArray, documents_with, is_spilled, joined_rows, release
+from thresher.spilling import SpillingArray, documents_with, joined_rows, release
 from thresher.text.analysers import CONSTANT, Analyser, Part, Text
 from thresher.text.derived import NONE, document_of, gathered
 from thresher.text.tokens import names, places_in
@@ -20,6 +20,7 @@ from thresher.text.vocabulary import Vocabulary, entries
 from thresher.threads import ahead, count_threads
 
 BATCH_TEXTS, BATCH_LETTERS = 768, 2**22
+FIT_TEXTS = 192  # less memory, while several batches are on their way
 MOST_FEATURES = 2**20
 MEMORY = 256_000_000  # of rows, in bytes
 _FIRST_TOTALS = 2**16
@@ -104,22 +105,22 @@ class TextFeatures:
 
         Where the rows would take more `memory` than that, in bytes, they are kept in temporary files.
         """
-        seen, found, ends = Vocabulary(), SpillingArray(np.int64, memory), [NONE[:0]]
+        seen, found, ends = Vocabulary(), SpillingArray(np.int64, memory), list[NDArray[np.int64]]()
         totals = np.zeros(_FIRST_TOTALS, dtype=np.int64)
         for counted, stops in self._entries(texts, seen, grow=True):
-            ends.append(stops + found.length)
+            ends.append(stops)
             found.append(counted.copy())  # without the room behind it
             if seen.count > len(totals):
                 totals = np.concatenate((totals, np.zeros(seen.count, dtype=np.int64)))
             add_counts(counted, totals)
-        if len(ends) == 1:
+        if not ends:
             raise TextError("there are no texts to learn from")
         chosen = self._choose(totals[: seen.count])
         first = _first_features(self.has_constant, self.max_features)
         self.vocabulary = first.followed_by(seen, chosen)
         renumbered = np.full(seen.count, -1, dtype=np.int64)
         renumbered[chosen] = first.count + np.arange(len(chosen))
-        rows = _all_rows(found.array(), np.concatenate(ends), renumbered, self.vocabulary.count, memory)
+        rows = _all_rows(found, ends, renumbered, self.vocabulary.count, memory)
         self.n_documents, self.document_counts = len(rows.indptr) - 1, documents_with(rows)
         self.document_counts[: first.count] = self.n_documents
         return rows
@@ -177,7 +178,8 @@ class TextFeatures:
         def analyse(batch: list[Text]) -> list[tuple[Tokens, NDArray[np.int32]]]:
             return [(tokens, vocabulary.numbers(tokens, grow=False)) for tokens in self.analyser(batch)]
 
-        for parts in ahead(analyse, batches(texts), 1 if self.analyser.remembers else self.n_threads):
+        most = FIT_TEXTS if grow else BATCH_TEXTS
+        for parts in ahead(analyse, batches(texts, most), 1 if self.analyser.remembers else self.n_threads):
             if grow:
                 _number_new(parts, vocabulary)
             merged, documents = _merged(*zip(*parts, strict=True))
@@ -251,32 +253,42 @@ def _rows(found: NDArray[np.int64], ends: NDArray[np.int64], renumbered: NDArray
 
 
 def _all_rows(
-    found: NDArray[np.int64], ends: NDArray[np.int64], renumbered: NDArray[np.int64], n_features: int, memory: int
+    found: SpillingArray, ends: list[NDArray[np.int64]], renumbered: NDArray[np.int64], n_features: int, memory: int
 ) -> Rows:
-    """Return entries as rows; those in a file part by part."""
-    if not is_spilled(found):
-        return _rows(found, ends, renumbered, n_features)
-
-    def parts() -> Iterator[Rows]:
-        start = place = 0
-        while start < len(ends):
-            stop = max(int(np.searchsorted(ends, place + ROWS_AT_ONCE)), start + 1)
-            entries = found[place : ends[stop - 1]]
-            yield _rows(entries.copy(), ends[start:stop] - place, renumbered, n_features)
-            release(entries)
-            start, place = stop, int(ends[stop - 1])
-
-    return joined_rows(parts(), n_features, memory)
+    """Return the entries of batches as rows: batch by batch, so that little is held twice."""
+    if found.is_spilled:
+        return joined_rows(_spilled_parts(found.array(), ends, renumbered, n_features), n_features, memory)
+    indices, counts = np.empty(found.length, dtype=np.int32), np.empty(found.length, dtype=np.float32)
+    indptr, row, place = np.zeros(sum(map(len, ends)) + 1, dtype=np.int64), 1, 0
+    for entries_of_batch, stops in zip(found.pieces(), ends, strict=True):
+        own = indptr[row : row + len(stops)]
+        own[:] = stops
+        rows_from_entries(own, renumbered, n_features, entries_of_batch, indices[place:], counts[place:])
+        own += place
+        row, place = row + len(stops), int(own[-1])
+    return Rows(indptr, indices[:place], counts[:place], n_features)
 
 
-def batches(texts: Iterable[Text]) -> Iterator[list[Text]]:
+def _spilled_parts(
+    found: NDArray[np.int64], ends: list[NDArray[np.int64]], renumbered: NDArray[np.int64], n_features: int
+) -> Iterator[Rows]:
+    """Yield entries in a file as rows, batch by batch."""
+    place = 0
+    for stops in ends:
+        own = found[place : place + stops[-1]]
+        yield _rows(own.copy(), stops, renumbered, n_features)
+        release(own)
+        place += int(stops[-1])
+
+
+def batches(texts: Iterable[Text], most: int | None = None) -> Iterator[list[Text]]:
     """Yield the texts in lists of bounded length and, unless a single text is longer, of bounded size."""
     if isinstance(texts, str | bytes | Mapping):
         raise TextError("texts must be a collection of texts, and this is a single one (put it into a list)")
     if not isinstance(texts, Iterable):
         raise TextError(f"texts must be a collection of texts, not {type(texts).__name__}")
     remaining = iter(texts)
-    while batch := list(islice(remaining, BATCH_TEXTS)):
+    while batch := list(islice(remaining, most or BATCH_TEXTS)):
         yield from _bounded(batch)
 
 
