@@ -258,7 +258,7 @@ def markdown_of(reports: Iterable[Report], about: str) -> str:
         for row in report.rows:
             cells = [f"{100 * row[name]:.2f}" for name in FIGURES] + [f"{row['seconds'][name]:.2f}" for name in TIMES]
             lines.append("| " + " | ".join([title_of(row["system"]), *cells]) + " |")
-        parts += [f"## {_size_of(report.size)}", "\n".join(lines)]
+        parts += [f"### {_size_of(report.size)}", "\n".join(lines)]
         parts += ["\n".join(f"- {_sentence(row)}" for row in report.differences)] if report.differences else []
     return "\n\n".join(parts) + "\n"
 

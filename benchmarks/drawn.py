@@ -57,10 +57,10 @@ def draw(drawing: Drawing, n_documents: int, n_categories: int, seed: int = 0) -
             size = int(lengths[own])
             part = generator.random(size)
             spread = generator.random(size)
-            places = np.where(part < OWN, starts[own] + (spread * lengths[own]).astype(np.int64), 0)
+            owned = starts[own] + (spread * lengths[own]).astype(np.int64)
             shared = starts[same] + (spread * lengths[same]).astype(np.int64)
             anywhere = (spread * len(drawing.tokens)).astype(np.int64)
-            places = np.where(part < OWN, places, np.where(part < OWN + TOPIC, shared, anywhere))
+            places = np.where(part < OWN, owned, np.where(part < OWN + TOPIC, shared, anywhere))
             words = [drawing.words[word] for word in drawing.tokens[places].tolist()]
             labels = sorted({category, other})
             split = [label for label in labels if label >= len(drawing.topics)]

@@ -745,3 +745,23 @@ def test_a_field_that_is_no_text_is_refused_in_one_line() -> None:
     for preset in ("fast", "default"):
         with pytest.raises(TextError, match="a text must be str or fields of str"):
             Categorizer(preset=preset).fit(texts, ["energy"] * 3)
+
+
+@pytest.mark.parametrize("place", ["_weights_at", "_strong", "_with_late_idf"])
+def test_an_interrupt_while_words_are_taken_up_leaves_the_model_as_it_was(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    model = fitted()
+    before = model.digest()
+    with monkeypatch.context() as patch:
+        patch.setattr(model, place, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.learn("unheard of words zzzz yyyy wheat", accept=model.categories[:1])
+    assert model.digest() == before
+    fresh = fitted()
+    assert (
+        model.decision_function(["zzzz yyyy wheat"]).tobytes() == fresh.decision_function(["zzzz yyyy wheat"]).tobytes()
+    )

@@ -469,3 +469,8 @@ def test_an_evaluation_reads_what_a_prediction_reads() -> None:
     accepted = evaluate(model, documents).accepted
     predicted = model.predict([d.content for d in documents])
     assert [{model.categories[c] for c in np.flatnonzero(row)} for row in accepted] == [set(row) for row in predicted]
+
+
+def test_one_category_may_be_given_as_one_name() -> None:
+    documents = [Document("crude oil", "energy"), Document("wheat", "grain")] * 5  # type: ignore[arg-type]
+    assert prequential(Categorizer(), documents).counts.sum(axis=0).tolist() == [8, 0, 2]

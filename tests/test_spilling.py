@@ -140,3 +140,16 @@ def test_memory_that_is_no_size_is_refused(memory: Any) -> None:
 def test_memory_is_a_size_and_no_part_of_the_model() -> None:
     assert Categorizer(memory="1GB").settings["memory"] == 10**9
     assert Categorizer(memory="1GB").fit(TEXTS, CATEGORIES).digest() == Categorizer().fit(TEXTS, CATEGORIES).digest()
+
+
+def test_texts_may_be_added_while_they_are_read() -> None:
+    texts = SpillingTexts(["a", "b", "c"], limit=20)
+    reading = iter(texts)
+    assert next(reading) == "a"
+    for number in range(30):
+        texts.append(f"text {number}")
+    assert list(reading)[:4] == ["b", "c", "text 0", "text 1"]
+
+
+def test_numpy_s_numbers_are_sizes() -> None:
+    assert Categorizer(memory=np.int64(10**8)).settings["memory"] == 10**8

@@ -1,5 +1,6 @@
 """A stream gives what predicting and learning one document at a time gives: predictions, weights and all."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -89,3 +90,45 @@ def test_an_error_on_the_way_leaves_a_model_that_works(monkeypatch: pytest.Monke
 
 def interrupted(*_: Any) -> None:
     raise KeyboardInterrupt
+
+
+def test_words_that_weigh_something_at_once_are_not_seen_early() -> None:
+    streamed, single = (fitted(preset="paper", late_start="initial") for _ in range(2))
+    documents = [("wheat qqqq zzzz unheardof words many more neverseen", []), *LATER[:100]]
+    assert list(streamed.stream(documents)) == one_by_one(single, documents)
+    assert streamed.digest() == single.digest()
+
+
+def test_documents_before_an_error_are_learned() -> None:
+    def failing() -> Iterator[tuple[Any, Any]]:
+        yield from LATER[:30]
+        raise OSError("the line is dead")
+
+    for broken in (failing(), [*LATER[:30], (b"no text", ["grain"])], [*LATER[:30], "no pair"]):
+        streamed, single, found = fitted(), fitted(), list[Streamed]()
+        with pytest.raises((OSError, TextError)):
+            found.extend(streamed.stream(broken))  # type: ignore[arg-type]
+        assert found == one_by_one(single, LATER[:30])
+        assert streamed.digest() == single.digest()
+
+
+@pytest.mark.parametrize("document", ["ab", ("text",), 7, ("wheat", (["a"],)), ("wheat", 7)])
+def test_what_is_no_pair_of_text_and_categories_is_refused(document: Any) -> None:
+    with pytest.raises(TextError):
+        list(fitted().stream([document]))
+
+
+def test_a_model_whose_categories_are_retired_learns_nothing_from_a_document_without_any() -> None:
+    model = fitted()
+    for name in list(model.categories):
+        model.retire_category(name)
+    before = model.digest()
+    assert list(model.stream([("wheat brandnewword", ())])) == [Streamed([], False)]
+    assert model.digest() == before
+
+
+def test_many_texts_of_late_words_are_learned_a_few_at_a_time() -> None:
+    streamed, single = fitted(), fitted()
+    documents = [(f"late{i} later{i}", ["grain"]) if i % 3 else LATER[i] for i in range(60)]
+    assert list(streamed.stream(documents)) == one_by_one(single, documents)
+    assert streamed.digest() == single.digest()

@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from os import PathLike
 from typing import Any, Self, TypeVar
@@ -155,8 +156,9 @@ class Categorizer:
             raise TextError("there are no categories: none is known, and no text has one")
         numbers = {name: number for number, name in enumerate(names)}
         labels = [[numbers[name] for name in row] for row in named]
-        rows = self._grown_rows(listed)
-        self._take(rows, as_labels(labels, len(labels)), names)
+        with self.all_or_nothing():
+            rows = self._grown_rows(listed)
+            self._take(rows, as_labels(labels, len(labels)), names)
         taught = [self.reservoir.add(kept(rows, i, row)) for i, row in enumerate(labels)]
         self.teach_young({c for row in labels for c in row}, before, taught)
         return self
@@ -164,8 +166,8 @@ class Categorizer:
     def stream(self, documents: Iterable[tuple[Text, str | Iterable[str]]]) -> Iterator[Streamed]:
         """Predict each document, then learn it with all its categories, as they come; yields what was predicted.
 
-        It gives what `predict` and `partial_fit` would give one document at a time, many times faster, and reads up to
-        a thousand documents ahead.
+        It gives what `predict` and `partial_fit` would give one document at a time, many times faster. For that it
+        reads, and learns, up to a thousand documents ahead of what it has yielded.
 
         >>> model = Categorizer()
         >>> [found.predicted for found in model.stream([("crude oil", "energy"), ("oil", "energy")])]
@@ -186,9 +188,10 @@ class Categorizer:
         names = self.categories + new if new else self.categories
         accepts = [numbers[name] if name in numbers else known + new.index(name) for name in accepted]
         signs = dict.fromkeys(accepts, 1) | {numbers[name]: -1 for name in rejected}
-        rows = self._grown_rows([text])
-        before = self._weights_at(rows, list(signs))
-        mistakes = self._take(rows, judgements(signs), names)
+        with self.all_or_nothing():
+            rows = self._grown_rows([text])
+            before = self._weights_at(rows, list(signs))
+            mistakes = self._take(rows, judgements(signs), names)
         wrong = {c: sign for c, sign in signs.items() if mistakes[c] > 0}
         after = self._weights_at(rows, list(wrong))
         self.teach_young(set(accepts), known, [self.reservoir.add(kept(rows, 0, accepts, complete=False))])
@@ -207,11 +210,9 @@ class Categorizer:
 
     def _grown_rows(self, texts: list[Text]) -> Rows:
         """Return rows of counts after taking up new words, if every text has a feature; else change nothing."""
-        before = self.features.vocabulary.count
         rows = self.features.rows(texts, grow=True)
         empty = np.flatnonzero(np.diff(rows.indptr) == 0)
         if len(empty):
-            self.features.forget(before)
             raise TextError(f"text {empty[0]}: no features in document, so there is nothing to learn from it")
         return self._with_late_idf(rows)
 
@@ -230,22 +231,23 @@ class Categorizer:
         before = np.zeros(len(names), dtype=np.int64)
         if self.categories:
             before[: len(self.categories)] = self.learner.online_mistakes_
-        try:
-            self.learner.learn_checked(self._strong(rows), labels, len(names))
-        except BaseException:
-            self.forget_unlearned()
-            raise
+        self.learner.learn_checked(self._strong(rows), labels, len(names))
         added = len(names) - len(self.categories)
         if added:
             self.categories = names
             self.decisions = self.decisions.extended(added, float(self.settings["theta"]), 1.0)
         return self.learner.online_mistakes_ - before
 
-    def forget_unlearned(self) -> None:
-        """Forget features that were taken up and then not learned."""
-        known = self.learner.n_features_ if self.learner.is_fitted else int(self.features.has_constant)
-        self.features.forget(known)
-        self.idf = self.idf[:known]
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """Forget features that were taken up and then not learned, whatever came between."""
+        try:
+            yield
+        except BaseException:
+            known = self.learner.n_features_ if self.learner.is_fitted else int(self.features.has_constant)
+            self.features.forget(known)
+            self.idf = self.idf[:known]
+            raise
 
     def teach_young(self, categories: set[int], known: int, taught: list[Kept]) -> None:
         """Set categories that were added after `fit`, and have few positives, against the documents kept."""

@@ -360,7 +360,7 @@ def prequential(
     for document, (predicted, taught) in zip(
         read, model.stream((_content(document), document.categories) for document in learned), strict=True
     ):
-        true, found = set(document.categories), set(predicted)
+        true, found = set(category_set(document.categories)), set(predicted)
         counts.append((len(true & found), len(found - true), len(true - found)))
         mistakes += true != found
         empty += not taught

@@ -1,6 +1,7 @@
 """Sizes in bytes, as people write them; `compress` and the setting `memory` take them."""
 
 import re
+from numbers import Integral
 
 from thresher.errors import ParameterError
 
@@ -13,7 +14,7 @@ def parse_size(size: str | int, name: str = "size") -> int:
     >>> parse_size("2MB"), parse_size("500 kB"), parse_size(1000)
     (2000000, 500000, 1000)
     """
-    text = f"{size}B" if isinstance(size, int) and not isinstance(size, bool) else str(size).upper()
+    text = f"{size}B" if isinstance(size, Integral) and not isinstance(size, bool) else str(size).upper()
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?B)\s*", text)
     if not found or float(found[1]) == 0:
         raise ParameterError(f'{name}={size!r} is out of range (allowed: a number of bytes, or as "2MB", "500kB")')

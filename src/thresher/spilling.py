@@ -217,19 +217,20 @@ class SpillingTexts(Sequence[Any]):
         """Yield the texts, a few hundred read at a time."""
         number = 0
         while number < len(self):
-            yield from self._read(number, min(number + _TEXTS_AT_ONCE, len(self)))
-            number += _TEXTS_AT_ONCE
+            last = min(number + _TEXTS_AT_ONCE, len(self))
+            yield from self._read(number, last)
+            number = last
 
     def _read(self, first: int, last: int) -> Iterator[Any]:
         """Yield the texts of some numbers."""
         stored = min(max(self._written, first), last)
+        waiting = self._waiting[stored - self._written : last - self._written]
         if self._file is not None and first < stored:
             begin = self._stops[first]
             data = os.pread(self._file.fileno(), self._stops[stored] - begin, begin)
             for number in range(first, stored):
                 yield _decoded(data[self._stops[number] - begin : self._stops[number + 1] - begin])
-        for number in range(stored, last):
-            yield _decoded(self._waiting[number - self._written])
+        yield from map(_decoded, waiting)
 
 
 def _decoded(data: bytes) -> Any:

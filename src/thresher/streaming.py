@@ -1,8 +1,8 @@
 """A stream of documents, each predicted and then learned, in batches that give what one by one gives."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache, partial
-from itertools import islice, takewhile
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -35,19 +35,46 @@ class Pair(NamedTuple):
 
 
 def stream(model: "Categorizer", documents: Iterable[tuple[Text, Any]]) -> Iterator[Streamed]:
-    """Yield for each document what the model predicts; it then learns the document. Reads a batch ahead."""
-    remaining = iter(documents)
-    while batch := [Pair(text, _sorted(categories)) for text, categories in islice(remaining, BATCH)]:
+    """Yield for each document what the model predicts; it then learns the document. Reads and learns a batch ahead."""
+    at_once = BATCH
+    for batch, error in _batches(documents):
         while batch:
             usual = cache(partial(_are_usual, model))  # until something is learned
-            found = _together(model, list(takewhile(lambda pair: usual(pair.categories), batch)))  # noqa: B023
+            run = list(takewhile(lambda pair: usual(pair.categories), batch[:at_once]))  # noqa: B023
+            found = _together(model, run)
+            at_once = min(2 * at_once, BATCH) if len(found) == len(run) else max(len(run) // 16, 1)
             found = found or [_alone(model, *batch[0])]
             yield from found
             batch = batch[len(found) :]
+        if error is not None:
+            raise error
 
 
-def _sorted(categories: Any) -> tuple[str, ...]:
-    return _sorted_names(categories) if type(categories) is tuple else tuple(category_set(categories))
+def _batches(documents: Iterable[tuple[Text, Any]]) -> Iterator[tuple[list[Pair], BaseException | None]]:
+    """Yield pairs in lists of bounded length, the last one with the error that ended the documents, if one did."""
+    batch: list[Pair] = []
+    try:
+        for document in documents:
+            batch.append(_pair(document))
+            if len(batch) == BATCH:
+                yield batch, None
+                batch = []
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        yield batch, error
+        return
+    yield batch, None
+
+
+def _pair(document: Any) -> Pair:
+    if isinstance(document, str) or not isinstance(document, Sequence) or len(document) != 2:
+        raise TextError("a stream is made of pairs, a text and its categories")
+    text, categories = document
+    try:
+        return Pair(text, _sorted_names(categories) if type(categories) is tuple else tuple(category_set(categories)))
+    except TypeError:  # what cannot be hashed is no name either
+        return Pair(text, tuple(category_set(categories)))
 
 
 @lru_cache(maxsize=2**12)
@@ -58,9 +85,13 @@ def _sorted_names(categories: tuple[str, ...]) -> tuple[str, ...]:
 def _are_usual(model: "Categorizer", categories: tuple[str, ...]) -> bool:
     """Tell whether a document of these categories brings nothing but words: none is new, and none still young.
 
-    Nor may those words change what the others score, as with averages, or strengths divided by their sum.
+    Nor may those words change what the others score, as with averages, with strengths divided by their sum, with words
+    that weigh something before they are learned, or before `fit` has told frequent words from rare ones.
     """
-    if not model.learner.is_fitted or model.settings["average"] or model.settings["normalize"]:
+    settings = model.settings
+    if not model.learner.is_fitted or not model.categories or settings["average"] or settings["normalize"]:
+        return False
+    if settings["late_start"] != "zero" or (settings["strength"] == "cosine" and len(model.idf) == 0):
         return False
     numbers = model._numbers()
     return all(name in numbers and not is_young(model.learner, numbers[name]) for name in categories)
@@ -80,29 +111,34 @@ def _alone(model: "Categorizer", text: Text, categories: tuple[str, ...]) -> Str
 
 
 def _together(model: "Categorizer", pairs: list[Pair]) -> list[Streamed]:
-    """Predict and learn usual documents in one call of a kernel, as many from the first on as can be."""
+    """Predict and learn usual documents in one call of a kernel: from the first on, as many as can be."""
     if not pairs:
         return []
-    numbers, before = model._numbers(), model.features.vocabulary.count
-    rows = model.features.rows([text for text, _ in pairs], grow=True)
-    late = _first_of_late_words(model, rows)
-    if late is not None:
-        model.features.forget(before)
-        return _together(model, pairs[:late])
+    before = model.features.vocabulary.count
+    try:
+        with model.all_or_nothing():
+            rows = model.features.rows([pair.text for pair in pairs], grow=True)
+            late = _first_of_late_words(model, rows)
+            if late is None:
+                return _learned(model, rows, pairs, before)
+            model.features.forget(before)
+    except TextError:  # one of them is no text: whoever comes to it will say so
+        return []
+    return _together(model, pairs[:late])
+
+
+def _learned(model: "Categorizer", rows: Rows, pairs: list[Pair], known: int) -> list[Streamed]:
+    """Predict and learn rows of documents; only the first `known` features were known before them."""
+    numbers, filled = model._numbers(), np.diff(rows.indptr) > 0
     labels = [[numbers[name] for name in pair.categories] for pair in pairs]
-    filled = np.diff(rows.indptr) > 0
     learned = np.flatnonzero(filled)
     scores = np.zeros((len(pairs), len(numbers)), dtype=np.float32)
     judged = listed_labels([sorted(labels[i]) for i in learned.tolist()])
-    try:
-        strong = model._strong(_without_empty(model._with_late_idf(rows)))
-        scores[learned] = model.learner.stream_checked(strong, judged)
-    except BaseException:
-        model.forget_unlearned()
-        raise
+    strong = model._strong(_without_empty(model._with_late_idf(rows)))
+    scores[learned] = model.learner.stream_checked(strong, judged)
     for i in learned.tolist():
         model.reservoir.add_row(rows, i, labels[i])
-    predicted = model._names(scores, ~_has_known_word(rows, before))
+    predicted = model._names(scores, ~_has_known_word(rows, known))
     return [Streamed(*found) for found in zip(predicted, filled.tolist(), strict=True)]
 
 

@@ -23,7 +23,7 @@ class _Announcement(event.Listener):  # type: ignore[misc, unused-ignore]
 
     def on_start(self, event: Any) -> None:
         """Tell once."""
-        if not _announced:
+        if not _announced and event.data["dispatcher"].py_func.__module__.startswith("thresher"):
             _announced.append(event)
             tell("compiling for this machine, which takes some seconds and is done once ...")
 

@@ -1,7 +1,7 @@
 """The words of documents in ASCII alone, 32 bytes at a time; `tokens.py` takes this path where it can.
 
 One vector instruction tells which of 32 bytes belong to words, so that the loop goes from one end of a word to the next
-instead of from letter to letter, and a word's first letters are read at once. Numba has neither: the three steps are
+instead of from letter to letter, and a word's first letters are read at once. Numba has neither: these steps are
 written in LLVM's terms here, each beside a plain function that does the same.
 """
 

@@ -27,6 +27,7 @@ from thresher.learners.training import (
     score,
     stream_once,
 )
+from thresher.spilling import is_spilled, joined_rows, parts_of
 from thresher.threads import count_threads
 
 
@@ -103,7 +104,8 @@ class MistakeDrivenLearner(Settings):
     ) -> Self:
         """Learn from the start, from rows and labels that are known to be in order, such as a `Categorizer` makes."""
         self._check_parameters()
-        strong = strengths(rows, self.strength, self.normalize, checked=True)
+        parts = (strengths(part, self.strength, self.normalize, checked=True) for part in parts_of(rows))
+        strong = joined_rows(parts, rows.n_features, limit=0) if is_spilled(rows.indices) else next(parts)
         return self._fit(strong, listed_labels(labels), np.ones(1), n_categories, progress)
 
     def _fit(
@@ -227,6 +229,8 @@ class MistakeDrivenLearner(Settings):
 
     def score_checked(self, rows: Rows) -> NDArray[np.float32]:
         """Return the raw scores of rows that are known to be in order, such as those that text features make."""
+        if rows.n_features > self._fitted().n_features:
+            raise RowsError(f"rows have {rows.n_features} features, and the learner has {self.n_features_}")
         return self._scored(strengths(rows, self.strength, self.normalize, checked=True))
 
     def _scored(self, strong: Rows) -> NDArray[np.float32]:
@@ -236,7 +240,8 @@ class MistakeDrivenLearner(Settings):
 
     def _limit_untaught(self, scores: NDArray[np.float32]) -> None:
         """Let categories without a positive example score theta at the most; writes `scores`."""
-        untaught = self.positives_ == 0
+        untaught = np.ones(scores.shape[1], dtype=np.bool_)
+        untaught[: len(self.positives_)] = self.positives_[: scores.shape[1]] == 0
         if untaught.any():
             scores[:, untaught] = np.minimum(scores[:, untaught], np.float32(self.theta))
 

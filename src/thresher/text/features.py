@@ -143,13 +143,12 @@ class TextFeatures:
             if isinstance(texts, list) and len(texts) == 1:
                 return self._single_row(texts, grow)
             counted = list(self._entries(texts, self.vocabulary, grow))
+            found, ends = _concatenated(counted or [(NONE, NONE)])
+            self._count_late()
+            return _rows(found, ends, NONE, self.vocabulary.count)
         except BaseException:
             self.forget(before)
             raise
-        count = self.vocabulary.count
-        found, ends = _concatenated(counted or [(NONE, NONE)])
-        self._count_late()
-        return _rows(found, ends, NONE, count)
 
     def _single_row(self, texts: list[Text], grow: bool) -> Rows:
         """Return the row of one text, without the ways of many."""
