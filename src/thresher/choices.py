@@ -38,8 +38,8 @@ class Effort(NamedTuple):
 
 
 EFFORTS = {
-    "quick": Effort(2e9, 6e7, 0.002, 1.0, (PAIRS_AND_LETTERS,)),
-    "thorough": Effort(6e10, 2e8, 0.0, 0.25, ("words+ngrams:2", PAIRS_AND_LETTERS, "words+ngrams:3+chars:3-5")),
+    "quick": Effort(2e9, 8.5e7, 0.002, 1.0, (PAIRS_AND_LETTERS,)),
+    "thorough": Effort(6e10, 2.8e8, 0.0, 0.25, ("words+ngrams:2", PAIRS_AND_LETTERS, "words+ngrams:3+chars:3-5")),
 }
 
 
@@ -232,8 +232,8 @@ class Rounds:
         return None
 
     def _is_small(self, chosen: dict[str, Any]) -> bool:
-        """Tell whether the model would not be too large: features grow about with the root of the documents."""
-        growth = np.sqrt(self.sample.n_documents / len(self.sample.texts))
+        """Tell whether the model would not be too large: pairs and letters grow about with documents to the power 0.8."""
+        growth = (self.sample.n_documents / len(self.sample.texts)) ** 0.8
         return bool(self._strong(chosen).n_features * growth * self.sample.truth.shape[1] <= self.effort.weights)
 
     def compare(self, before: dict[str, Any], after: dict[str, Any], progress: Report | None = None) -> Comparison:
