@@ -232,7 +232,7 @@ class Rounds:
         return None
 
     def _is_small(self, chosen: dict[str, Any]) -> bool:
-        """Tell whether the model would not be too large: pairs and letters grow about with documents to the power 0.8."""
+        """Tell whether the model would not be too large: features grow about as documents to the power 0.8."""
         growth = (self.sample.n_documents / len(self.sample.texts)) ** 0.8
         return bool(self._strong(chosen).n_features * growth * self.sample.truth.shape[1] <= self.effort.weights)
 
