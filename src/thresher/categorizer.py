@@ -64,7 +64,7 @@ class Categorizer:
         strength of a feature that every document has; `policy` ("auto", "above", "at-least-one", "exactly-one",
         "at-most-K"); `thresholds` ("fixed" at theta, or tuned by cross-validation on the training documents for "f1",
         "macro-f1", "break-even", "precision:P" or "recall:R"); `folds`; `choose` ("nothing", "quick", "thorough");
-        `memory`, what the features of the training documents may take of it ("256MB") before they go to files.
+        `memory`, what the features of the training documents may take of it ("128MB") before they go to files.
 
     Notes
     -----
@@ -134,13 +134,15 @@ class Categorizer:
             raise TextError(f"there are {len(rows.indptr) - 1} texts and {len(labels)} sets of categories")
         if not names:
             raise TextError("there are no categories: no text has one")
+        reservoir = Reservoir.of(rows, labels)
         strong, idf = strengthened(settings, rows)
+        del rows  # where strengths are others, counts are needed no more
         learner = new_learner(settings)
         decisions = tuned_decisions(settings, strong, labels, len(names), progress, choice.held_out)
         learner.fit_checked(strong, labels, len(names), reporter("learn", progress))
         self.features, self.learner, self.categories = features, learner, names
         self.chosen, self.trials = choice.settings, choice.trials
-        self.decisions, self.idf, self.reservoir = decisions, idf, Reservoir.of(rows, labels)
+        self.decisions, self.idf, self.reservoir = decisions, idf, reservoir
         return self
 
     def partial_fit(self, texts: Iterable[Text], categories: Iterable[str | Iterable[str]]) -> Self:

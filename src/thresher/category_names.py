@@ -31,7 +31,20 @@ def category_sets(entries: Any) -> list[list[str]]:
     """Return the categories of each text."""
     if isinstance(entries, str | bytes) or not isinstance(entries, Iterable):
         raise TextError("categories must hold an entry for each text, and this is a single one (put it into a list)")
-    return [category_set(entry) for entry in entries]
+    return [_sets(entry) if type(entry) is tuple else category_set(entry) for entry in entries]
+
+
+def _sets(names: tuple[Any, ...]) -> list[str]:
+    """Return the categories of a tuple of names; the same few come again and again."""
+    try:
+        return list(_sorted_names(names))
+    except TypeError:  # what cannot be hashed is no name either
+        return category_set(names)
+
+
+@lru_cache(maxsize=2**12)
+def _sorted_names(names: tuple[Any, ...]) -> tuple[str, ...]:
+    return tuple(category_set(names))
 
 
 @lru_cache(maxsize=2**16)

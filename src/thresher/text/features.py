@@ -22,7 +22,7 @@ from thresher.threads import ahead, count_threads
 BATCH_TEXTS, BATCH_LETTERS = 768, 2**22
 FIT_TEXTS = 192  # less memory, while several batches are on their way
 MOST_FEATURES = 2**20
-MEMORY = 256_000_000  # of rows, in bytes
+MEMORY = 128_000_000  # of rows, in bytes
 _FIRST_TOTALS = 2**16
 
 Entries = tuple[NDArray[np.int64], NDArray[np.int64]]
