@@ -22,6 +22,7 @@ from problems import (
 )
 from thresher import Labels
 from thresher.kernels.compiler import COMPILED
+from thresher.learners import training
 
 EXAMPLES = 150 if COMPILED else 30
 # Eleven layouts, a number that shares no factor with those of the switches: each meets every switch either way.
@@ -30,10 +31,13 @@ LAYOUTS = tuple(product((1, 4, 16, None), (1, 2, 4)))[:11]
 
 @pytest.mark.parametrize("kind", degenerate_problems())
 @pytest.mark.parametrize("name", LEARNERS)
-def test_every_combination_of_switches_equals_the_naive_twin(name: str, kind: str) -> None:
+def test_every_combination_of_switches_equals_the_naive_twin(
+    name: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     combinations = list(product(*SWITCHES.values()))
     problem = degenerate_problems()[kind]
-    for values, (width, threads) in zip(combinations, cycle(LAYOUTS), strict=False):
+    for values, (width, threads), stage in zip(combinations, cycle(LAYOUTS), cycle((8, 1, 2, 3, 8)), strict=False):
+        monkeypatch.setattr(training, "STAGE", stage)  # passes after which categories change their blocks
         choice = settings_of(dict(zip(SWITCHES, values, strict=True)))
         learner, twin = fit_both(name, choice | {"max_passes": 5, "block_width": width, "n_threads": threads}, problem)
         assert_equals_twin(learner, problem, twin)

@@ -100,7 +100,7 @@ class Blocks:
         flat = array.transpose(1, 0, 2).reshape(array.shape[1], -1)
         return flat[: self.n_features, : self.n_categories]
 
-    def count_by_category(self, array: NDArray[np.int64]) -> NDArray[np.int64]:
+    def count_by_category(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return a (blocks, lanes) array as (categories,)."""
         return array.reshape(-1)[: self.n_categories]
 
@@ -148,6 +148,25 @@ class Blocks:
         for target, source in _pairs(twin.weights, self.weights):
             target[...] = source
         return twin
+
+    def selected(self, categories: NDArray[np.int64]) -> "Blocks":
+        """Return blocks of the same width that hold copies of some categories."""
+        found = Blocks(self.start, self.n_features, len(categories), self.width)
+        for new, old in enumerate(categories.tolist()):
+            found._copy_lane(new, self, old)
+        return found
+
+    def put(self, categories: NDArray[np.int64], others: "Blocks") -> None:
+        """Take over what `selected` blocks have become."""
+        for new, old in enumerate(categories.tolist()):
+            self._copy_lane(old, others, new)
+
+    def _copy_lane(self, category: int, other: "Blocks", source: int) -> None:
+        (block, lane), (old_block, old_lane) = divmod(category, self.width), divmod(source, other.width)
+        self.examples[block, lane] = other.examples[old_block, old_lane]
+        for target, array in _pairs(self.weights, other.weights):
+            if array.shape[1]:
+                target[block, : self.n_features, lane] = array[old_block, : self.n_features, old_lane]
 
     def matrices(self, categories: list[int]) -> Matrices:
         """Return copies of what is known of some categories, without blocks."""

@@ -5,6 +5,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher.errors import RowsError
 from thresher.kernels.rows import Labels
@@ -28,6 +29,21 @@ def as_labels(source: Any, n_rows: int) -> Labels:
         np.ascontiguousarray(labels.signs, dtype=np.int8),
         int(labels.others),
     )
+
+
+def labels_of(labels: Labels, categories: NDArray[np.int64], n_categories: int) -> Labels:
+    """Return the labels of some categories alone, numbered in that order.
+
+    >>> labels_of(as_labels([[0, 2], [1]], n_rows=2), np.array([2]), 3).categories
+    array([0], dtype=int32)
+    """
+    numbers = np.full(n_categories, -1, dtype=np.int32)
+    numbers[categories] = np.arange(len(categories), dtype=np.int32)
+    renumbered = numbers[labels.categories]
+    kept = renumbered >= 0
+    ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept)))
+    indptr = ends[labels.indptr].astype(np.int64)
+    return Labels(indptr, renumbered[kept], labels.signs[kept], labels.others)
 
 
 def judgements(signs: Mapping[int, int]) -> Labels:

@@ -13,6 +13,7 @@ from thresher.kernels.rows import Rows
 from thresher.kernels.shuffle import seeded_state, shuffle_rows
 from thresher.kernels.weights import REGULARIZED_WINNOW, Rule, Weights, drop_features
 from thresher.learners.blocks import Blocks
+from thresher.learners.labels import labels_of
 from thresher.spilling import is_spilled, release_rows
 
 # A slice of this many features times lanes takes a block a few milliseconds to score and, if every category erred on
@@ -20,6 +21,7 @@ from thresher.spilling import is_spilled, release_rows
 SLICE_WORK = 2**25
 _REPORT_SECONDS = 0.1
 STRETCH = 2**16
+STAGE = 8  # passes
 
 
 class Discarding(NamedTuple):
@@ -95,11 +97,13 @@ class Training:
     the number of threads changes a bit of the result.
     """
 
-    def __init__(self, examples: Examples, rule: Rule, schedule: Schedule, blocks: Blocks) -> None:
+    def __init__(self, examples: Examples, rule: Rule, schedule: Schedule, blocks: Blocks, first_pass: int = 1) -> None:
         self.examples, self.rule, self.schedule, self.blocks = examples, rule, schedule, blocks
+        self.first_pass = first_pass
         self.n_rows = len(examples.rows.indptr) - 1
         self.n_blocks = len(blocks.examples)
         self.lanes = Lanes(blocks.lanes, blocks.learning(), blocks.examples, np.zeros_like(blocks.examples))
+        self.discarded = np.zeros_like(self.lanes.learning)
         self.lengths = np.diff(examples.rows.indptr)
         self._done = np.zeros(self.n_blocks, dtype=np.int64)
         self._mistakes = np.zeros(self.n_blocks, dtype=np.int64)
@@ -108,29 +112,70 @@ class Training:
 
     def run(self, n_threads: int, report: Report | None = None) -> History:
         """Train all blocks; changes their weights."""
+        last = self._last_of_stage()
         with ThreadPoolExecutor(min(n_threads, self.n_blocks)) as pool:
             try:
-                tasks = [pool.submit(self._train_block, block) for block in range(self.n_blocks)]
+                tasks = [pool.submit(self._train_block, block, last) for block in range(self.n_blocks)]
                 while wait(tasks, timeout=_REPORT_SECONDS).not_done:
                     self._report(report)
             finally:
                 self._stopped = True
         self._report(report)
         self.blocks.changed()
-        return self._history([task.result() for task in tasks])
+        history = self._history([task.result() for task in tasks])
+        if last < self.schedule.max_passes and self.lanes.learning.any():
+            history = self._go_on_with_the_rest(history, last, n_threads, report)
+        return history
+
+    def _last_of_stage(self) -> int:
+        """Return after which pass the categories that still learn are gathered into fewer blocks, or the very last.
+
+        Regularized Winnow goes on as it is: the dual weights of its documents belong to the blocks.
+        """
+        if self.rule.learner == REGULARIZED_WINNOW or self.n_blocks == 1:
+            return self.schedule.max_passes
+        return min(self.first_pass - 1 + STAGE, self.schedule.max_passes)
+
+    def _go_on_with_the_rest(self, before: History, last: int, n_threads: int, report: Report | None) -> History:
+        """Train the categories that still learn, in blocks of their own; changes the weights."""
+        rest = np.flatnonzero(self.blocks.count_by_category(self.lanes.learning))
+        blocks = self.blocks.selected(rest)
+        labels = labels_of(self.examples.labels, rest, self.blocks.n_categories)
+        training = Training(self.examples._replace(labels=labels), self.rule, self.schedule, blocks, last + 1)
+        training.discarded.reshape(-1)[: len(rest)] = self.blocks.count_by_category(self.discarded)[rest]
+        found = training.run(n_threads, self._continued(report))
+        self.blocks.put(rest, blocks)
+        mistakes = np.zeros((len(found.mistakes), self.blocks.n_categories), dtype=np.int64)
+        mistakes[:, rest] = found.mistakes
+        n_passes = before.n_passes.copy()
+        n_passes[rest] += found.n_passes
+        return History(np.concatenate((before.mistakes, mistakes)), n_passes)
+
+    def _continued(self, report: Report | None) -> Report | None:
+        """Return what training of the rest reports to: it goes on where this one has come to."""
+        if report is None:
+            return None
+        total, done, mistakes = self._total(), int(self._done.sum()), int(self._mistakes.sum())
+        return lambda step: report(
+            Progress(done + (total - done) * step.done // max(step.total, 1), total, mistakes + step.mistakes)
+        )
+
+    def _total(self) -> int:
+        return (self.schedule.max_passes - self.first_pass + 1) * self.n_rows * self.n_blocks
 
     def _report(self, report: Report | None) -> None:
         if report is not None:
-            total = self.schedule.max_passes * self.n_rows * self.n_blocks
-            report(Progress(int(self._done.sum()), total, int(self._mistakes.sum())))
+            report(Progress(int(self._done.sum()), self._total(), int(self._mistakes.sum())))
 
-    def _train_block(self, block: int) -> list[NDArray[np.int64]]:
+    def _train_block(self, block: int, last: int) -> list[NDArray[np.int64]]:
         """Return the mistakes of each pass, a lane's -1 where its category had stopped before."""
         passes = []
         orders = Orders(self.n_rows, self.schedule.seed if self.schedule.shuffle else None)
+        for _ in range(1, self.first_pass):
+            orders.next()
         learning, mistakes = self.lanes.learning[block], self.lanes.mistakes[block]
-        discarded, duals = np.zeros_like(learning), self._new_duals()
-        for number in range(1, self.schedule.max_passes + 1):
+        discarded, duals = self.discarded[block], self._new_duals()
+        for number in range(self.first_pass, last + 1):
             self._learn(block, orders.next(), duals)
             passes.append(np.where(learning, mistakes, -1))
             due = self._due(number, mistakes) & learning & ~discarded
@@ -139,8 +184,8 @@ class Training:
                 discarded |= due
             learning &= due | (mistakes > 0)
             if not learning.any():
+                self._done[block] = self._total() // self.n_blocks
                 break
-        self._done[block] = self.schedule.max_passes * self.n_rows
         return passes
 
     def _new_duals(self) -> NDArray[np.float32]:
