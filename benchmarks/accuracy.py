@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from interleaved import interleaved, table
+from pages import write_between
 from peers import (
     N_FOLDS,
     PEERS,
@@ -54,7 +55,6 @@ SYSTEMS = (*PRESETS, *PEERS)
 YARDSTICKS = ("linearsvc", "linearsvc-ours")  # what the presets are tested against
 WARMING = 100  # documents on which every system runs once beforehand: compiling and starting processes is not timed
 ALONE, PLAIN = "fit alone, on rows", "LinearSVC"
-START, END = "<!-- accuracy: start -->", "<!-- accuracy: end -->"
 FIGURES = ("pooled break-even", "micro break-even", "micro F1", "macro F1")
 TIMES = ("read", "fit", "with thresholds", "predict")
 PACKAGES = ("numpy", "numba", "scikit-learn", "fasttext-numpy2-wheel", "vowpalwabbit")
@@ -274,17 +274,6 @@ def _installed(package: str) -> bool:
     return any(True for _ in metadata.distributions(name=package))
 
 
-def write_markdown(path: Path, text: str) -> None:
-    """Write the tables between the two marks of a page, or a page with nothing else where there is none yet."""
-    page = path.read_text("utf-8") if path.exists() else f"# Accuracy\n\n{START}\n{END}\n"
-    if page.count(START) != 1 or page.count(END) != 1 or page.index(START) > page.index(END):
-        raise SystemExit(
-            f"{path}: there are no lines {START} and {END} to write between (add them, or name a new file)"
-        )
-    before, after = page.split(START)[0], page.split(END)[1]
-    path.write_text(f"{before}{START}\n{text}{END}{after}", encoding="utf-8")
-
-
 # -- times -------------------------------------------------------------------------------------------------------------
 
 
@@ -383,7 +372,7 @@ def main(given: list[str] | None = None) -> None:
         else:
             reports.append(report_on(collection, options.systems, tell))
     if options.markdown is not None:
-        write_markdown(options.markdown, markdown_of(reports, about_run(options.validation)))
+        write_between(options.markdown, "accuracy", markdown_of(reports, about_run(options.validation)))
 
 
 def warm_up(systems: Iterable[str]) -> None:

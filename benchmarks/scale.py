@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from drawn import draw, reuters
+from pages import write_between
 
-START, END = "<!-- scale: start -->", "<!-- scale: end -->"
 PREDICTED = 2000  # documents to predict at each point
 
 
@@ -167,9 +167,7 @@ def main() -> None:
             print("\n".join(lines_of(CURVES[name], found)), flush=True)
             lines += lines_of(CURVES[name], found)
     if options.markdown:
-        page = options.markdown.read_text("utf-8")
-        before, after = page.split(START)[0], page.split(END)[1]
-        options.markdown.write_text(f"{before}{START}\n" + "\n".join(lines) + f"{END}{after}", encoding="utf-8")
+        write_between(options.markdown, "scale", "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from accuracy import collection_of, truth_of
 from interleaved import interleaved
+from pages import write_between
 from peers import PEERS, Collection
 from thresher import Categorizer
 from thresher.datasets.document import Document
@@ -34,7 +36,6 @@ REPEATS = 4  # of the texts to predict, so that the start of threads does not co
 SLOW = ("fasttext", "vw")  # timed once
 TRAINED = ("sgd", "linearsvc", *SLOW)
 STREAMED, BY_RIVER = 3000, 150  # documents of the stream
-START, END = "<!-- speed: start -->", "<!-- speed: end -->"
 PARTS = ("features", "training", "prediction", "stream", "memory")
 
 
@@ -327,13 +328,7 @@ def peak() -> int:
 def collection() -> Collection:
     """Return ModApte with the categories of both parts."""
     parts = {part: list(read_documents(f"reuters21578:modapte90:{part}")) for part in ("train", "test")}
-    names = sorted({name for document in parts["train"] for name in document.categories})
-    return Collection("modapte90", parts["train"], parts["test"], names, truth_of(parts["train"], names))
-
-
-def truth_of(documents: list[Document], categories: list[str]) -> Any:
-    """Return which of these categories each document has."""
-    return np.array([[name in document.categories for name in categories] for document in documents])
+    return collection_of("modapte90", parts["train"], parts["test"])
 
 
 def main() -> None:
@@ -355,9 +350,7 @@ def main() -> None:
         print("\n".join(found), flush=True)
         lines += found
     if options.markdown:
-        page = options.markdown.read_text("utf-8")
-        before, after = page.split(START)[0], page.split(END)[1]
-        options.markdown.write_text(f"{before}{START}\n" + "\n".join(lines) + f"{END}{after}", encoding="utf-8")
+        write_between(options.markdown, "speed", "\n".join(lines))
 
 
 if __name__ == "__main__":

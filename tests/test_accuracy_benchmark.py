@@ -18,6 +18,7 @@ from thresher.settings import PRESETS
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # its modules import each other by name
 import accuracy
+import pages
 import peers
 from peers import PEERS, Collection
 
@@ -131,13 +132,13 @@ def test_every_row_is_printed_as_json_and_the_page_keeps_its_own_words(
     files: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "accuracy.md"
-    page.write_text(f"# Mine\n\nbefore\n{accuracy.START}\nold\n{accuracy.END}\nafter\n")
+    page.write_text("# Mine\n\nbefore\n<!-- accuracy: start -->\nold\n<!-- accuracy: end -->\nafter\n")
     accuracy.main([files, "--validation", "--systems", "paper,linearsvc", "--json", "--markdown", str(page)])
     rows: list[dict[str, Any]] = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [row.get("system", row.get("preset")) for row in rows] == [None, "paper", "linearsvc", "paper"]
     text = page.read_text()
-    assert text.startswith(f"# Mine\n\nbefore\n{accuracy.START}\nMade by")
-    assert text.endswith(f"{accuracy.END}\nafter\n")
+    assert text.startswith("# Mine\n\nbefore\n<!-- accuracy: start -->\nMade by")
+    assert text.endswith("<!-- accuracy: end -->\nafter\n")
     assert "| LinearSVC |" in text
     assert "old" not in text.split()
 
@@ -146,15 +147,15 @@ def test_a_page_without_marks_is_left_alone(tmp_path: Path) -> None:
     page = tmp_path / "accuracy.md"
     page.write_text("mine\n")
     with pytest.raises(SystemExit, match="no lines"):
-        accuracy.write_markdown(page, "tables\n")
+        pages.write_between(page, "accuracy", "tables\n")
     assert page.read_text() == "mine\n"
 
 
 def test_a_new_page_is_written_whole_and_written_again_the_same(tmp_path: Path) -> None:
     page = tmp_path / "accuracy.md"
-    accuracy.write_markdown(page, "tables\n")
+    pages.write_between(page, "accuracy", "tables\n")
     first = page.read_text()
-    accuracy.write_markdown(page, "tables\n")
+    pages.write_between(page, "accuracy", "tables\n")
     assert page.read_text() == first
     assert "\ntables\n" in first
 

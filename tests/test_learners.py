@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from problems import LEARNERS, Problem, as_rows, assert_same_bits, random_problem
-from thresher import BalancedWinnow, Labels, PositiveWinnow, Rows
+from thresher import BalancedWinnow, Labels, Perceptron, PositiveWinnow, Rows
 from thresher.errors import NotFittedError
 from thresher.learners.labels import judgements
 from thresher.learners.training import SLICE_WORK, Progress, slices
@@ -361,3 +361,10 @@ def test_corrections_count_as_examples_only_for_the_categories_judged() -> None:
     before = learner._fitted().examples.copy()
     learner.partial_fit(as_rows([{0: 1.0}], 1), judgements({1: 1}))
     assert (learner._fitted().examples - before).reshape(-1)[:3].tolist() == [0, 1, 0]
+
+
+def test_ever_so_many_passes_are_gathered_in_few_stages() -> None:
+    """Two documents that contradict each other never stop a category from learning."""
+    rows = Rows(np.array([0, 1, 2]), np.zeros(2, dtype=np.int32), np.ones(2, dtype=np.float32), 1)
+    learner = Perceptron(max_passes=10_000, block_width=1).fit(rows, [[0, 1], []])
+    assert learner.n_passes_.tolist() == [10_000, 10_000]

@@ -31,15 +31,15 @@ def category_sets(entries: Any) -> list[list[str]]:
     """Return the categories of each text."""
     if isinstance(entries, str | bytes) or not isinstance(entries, Iterable):
         raise TextError("categories must hold an entry for each text, and this is a single one (put it into a list)")
-    return [_sets(entry) if type(entry) is tuple else category_set(entry) for entry in entries]
+    return [list(sorted_names(entry)) for entry in entries]
 
 
-def _sets(names: tuple[Any, ...]) -> list[str]:
-    """Return the categories of a tuple of names; the same few come again and again."""
+def sorted_names(entry: Any) -> tuple[str, ...]:
+    """Return a text's categories as `category_set` does, remembering tuples: the same few come again and again."""
     try:
-        return list(_sorted_names(names))
+        return _sorted_names(entry) if type(entry) is tuple else tuple(category_set(entry))
     except TypeError:  # what cannot be hashed is no name either
-        return category_set(names)
+        return tuple(category_set(entry))
 
 
 @lru_cache(maxsize=2**12)

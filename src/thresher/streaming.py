@@ -1,13 +1,13 @@
 """A stream of documents, each predicted and then learned, in batches that give what one by one gives."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from thresher.category_names import category_set
+from thresher.category_names import sorted_names
 from thresher.errors import TextError
 from thresher.kernels.rows import Rows
 from thresher.learners.labels import listed_labels
@@ -71,15 +71,7 @@ def _pair(document: Any) -> Pair:
     if isinstance(document, str) or not isinstance(document, Sequence) or len(document) != 2:
         raise TextError("a stream is made of pairs, a text and its categories")
     text, categories = document
-    try:
-        return Pair(text, _sorted_names(categories) if type(categories) is tuple else tuple(category_set(categories)))
-    except TypeError:  # what cannot be hashed is no name either
-        return Pair(text, tuple(category_set(categories)))
-
-
-@lru_cache(maxsize=2**12)
-def _sorted_names(categories: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(category_set(categories))
+    return Pair(text, sorted_names(categories))
 
 
 def _are_usual(model: "Categorizer", categories: tuple[str, ...]) -> bool:

@@ -188,7 +188,7 @@ class MistakeDrivenLearner(Settings):
     def _go_on(
         self, examples: Examples, rule: Rule, blocks: Blocks, count: int, progress: Report | None = None
     ) -> None:
-        """Make one pass that leaves the learner as it was if it is interrupted."""
+        """Make one pass; a long one leaves the learner as it was if it is interrupted."""
         checked = examples.rows
         long = len(checked.indices) * count > SLICE_WORK
         blocks = blocks.copy() if long else blocks

@@ -21,7 +21,7 @@ from thresher.spilling import is_spilled, release_rows
 SLICE_WORK = 2**25
 _REPORT_SECONDS = 0.1
 STRETCH = 2**16
-STAGE = 8  # passes
+STAGE = 8  # passes of the first stage; each later one ends after twice as many
 
 
 class Discarding(NamedTuple):
@@ -134,7 +134,7 @@ class Training:
         """
         if self.rule.learner == REGULARIZED_WINNOW or self.n_blocks == 1:
             return self.schedule.max_passes
-        return min(self.first_pass - 1 + STAGE, self.schedule.max_passes)
+        return min(max(STAGE, 2 * (self.first_pass - 1)), self.schedule.max_passes)
 
     def _go_on_with_the_rest(self, before: History, last: int, n_threads: int, report: Report | None) -> History:
         """Train the categories that still learn, in blocks of their own; changes the weights."""
