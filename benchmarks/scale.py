@@ -65,8 +65,8 @@ class Curve(NamedTuple):
 
 CURVES = {
     "documents": Curve("documents", (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000), "default"),
-    "categories": Curve("categories", (10, 100, 1_000), "fast"),
-    "features": Curve("features", (10_000, 100_000, 1_000_000), "fast"),
+    "categories": Curve("categories", (10, 100, 1_000, 10_000, 100_000), "fast"),
+    "features": Curve("features", (10_000, 100_000, 1_000_000, 10_000_000), "fast"),
 }
 
 
@@ -149,7 +149,7 @@ def main() -> None:
     """Run the curves, print them, and write them into a page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--curves", default=",".join(CURVES))
-    parser.add_argument("--largest", type=int, default=10**6)
+    parser.add_argument("--largest", type=int, default=10**7)
     parser.add_argument("--markdown", type=Path)
     parser.add_argument("--point", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--settings", type=json.loads, help=argparse.SUPPRESS)

@@ -28,6 +28,7 @@ from peers import PEERS, Collection
 from thresher import Categorizer
 from thresher.datasets.document import Document
 from thresher.datasets.reading import read_documents
+from thresher.learners.blocks import Blocks
 from thresher.metrics import Counts
 from thresher.text.features import TextFeatures
 from thresher.text.tokens import tokenize
@@ -297,7 +298,8 @@ def print_peak(name: str) -> None:
     if isinstance(model, Categorizer):
         blocks = model.learner._fitted()
         rows = model.features.rows(document.text for document in data.train)
-        needed = sum(array.nbytes for array in (*blocks.weights, *rows[:3]))
+        weights = blocks.weights if isinstance(blocks, Blocks) else blocks.lists
+        needed = sum(array.nbytes for array in (*weights, *rows[:3]))
     print(above, needed)
 
 

@@ -82,6 +82,13 @@ class Category:
             if late:
                 self.late.add(feature)
 
+    def forget_dropped(self) -> None:
+        """Let dropped features count as not met, as where only the weights of met ones are kept."""
+        for feature in self.dropped:
+            self.positive[feature], self.negative[feature] = self.start
+        self.late |= self.dropped
+        self.dropped = set()
+
     def weight(self, feature: int) -> np.float32:
         """The weight of a feature: w, or w+ - w-."""
         if feature in self.dropped | self.late:
@@ -280,9 +287,12 @@ class Learner:
         if self.settings["shuffle"]:
             orders = shuffled_orders(len(documents), self.settings["seed"], self.settings["max_passes"])
         for c in range(n_categories):
-            category = Category(self.name, self.settings, self.d, n_features)
+            category = Category(self.name, self.settings, self.d, 0)
+            category.grow(n_features, late=self.settings["sparse"])
             truth = [1 if c in row else -1 for row in labels]
             self.mistakes.append(category.run(active, truth, times or [1.0] * len(documents), orders))
+            if self.settings["sparse"]:
+                category.forget_dropped()
             self.categories.append(category)
         return self
 
@@ -297,7 +307,7 @@ class Learner:
         """One pass in the order given; a category that a document does not judge is left alone unless complete."""
         active = self._strengths(documents)
         self.d = self.d or self._measure(active)
-        late = self.settings["late_start"] == "zero"
+        late = self.settings["sparse"] or self.settings["late_start"] == "zero"
         while len(self.categories) < n_categories:
             self.categories.append(Category(self.name, self.settings, self.d, 0))
         for category in self.categories:

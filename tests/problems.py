@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 import naive
 from thresher import BalancedWinnow, Perceptron, PositiveWinnow, RegularizedWinnow, Rows
+from thresher.kernels.weights import Weights
+from thresher.learners.blocks import Blocks
 from thresher.learners.learner import MistakeDrivenLearner
 
 LEARNERS: dict[str, type[MistakeDrivenLearner]] = {
@@ -44,6 +46,13 @@ def as_rows(documents: Sequence[naive.Document], n_features: int) -> Rows:
     )
 
 
+def weights_in_blocks(learner: MistakeDrivenLearner) -> Weights:
+    """Return the arrays of a learner that keeps all weights."""
+    blocks = learner._fitted()
+    assert isinstance(blocks, Blocks)
+    return blocks.weights
+
+
 def random_problem(seed: int, n_rows: int = 14, n_features: int = 7, n_categories: int = 5) -> Problem:
     """Draw documents whose categories depend on a feature each, with some noise."""
     rng = np.random.default_rng(seed)
@@ -76,6 +85,7 @@ SWITCHES: dict[str, tuple[Any, ...]] = {
     "shuffle": (False, True),
     "discard_range": (None, "initial", "zero", (-0.05, 0.3)),
     "average": (False, True),
+    "sparse": (False, True),
 }
 
 

@@ -26,7 +26,7 @@ def test_kernels_agree_with_the_naive_twin_uncompiled() -> None:
 
 
 def test_kernels_stay_within_their_arrays(tmp_path: Path) -> None:
-    names = [*KERNEL_TESTS, *RIVAL_TESTS, "test_learners.py", "test_parameters.py", "test_analysers.py"]
+    names = [*KERNEL_TESTS, *RIVAL_TESTS, "test_learners.py", "test_listed_weights.py", "test_analysers.py"]
     assert " passed" in run_tests(names, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path))
 
 
@@ -35,7 +35,8 @@ from hashlib import sha256
 from problems import LEARNERS, random_problem
 problem = random_problem(4, n_rows=60, n_features=30, n_categories=20)
 for name, learner in LEARNERS.items():
-    for settings in ({}, {"average": True, "shuffle": True}, {"normalize": True, "threshold_range": None}):
+    usual = ({}, {"average": True, "shuffle": True}, {"normalize": True, "threshold_range": None})
+    for settings in (*usual, {"sparse": True, "max_passes": 3}):
         fitted = learner(**settings).fit(problem.rows, problem.labels)
         bits = fitted.weights_.tobytes() + fitted.score(problem.rows).tobytes()
         print(name, sha256(bits).hexdigest())
@@ -51,7 +52,7 @@ def test_every_kind_of_processor_and_number_of_threads_gives_the_same_bits(tmp_p
         return run.stdout
 
     here = digests()
-    assert len(set(here.split())) == 4 + 12  # names of learners, and a digest for each of three settings
+    assert len(set(here.split())) == 4 + 16  # names of learners, and a digest for each of four settings
     assert digests(NUMBA_DISABLE_JIT="1") == here
     assert digests(NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="", NUMBA_CACHE_DIR=str(tmp_path)) == here
 

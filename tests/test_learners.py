@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from problems import LEARNERS, Problem, as_rows, assert_same_bits, random_problem
+from problems import LEARNERS, Problem, as_rows, assert_same_bits, random_problem, weights_in_blocks
 from thresher import BalancedWinnow, Labels, Perceptron, PositiveWinnow, Rows
 from thresher.errors import NotFittedError
 from thresher.learners.labels import judgements
-from thresher.learners.training import SLICE_WORK, Progress, slices
+from thresher.learners.slices import SLICE_WORK, slices
+from thresher.learners.training import Progress
 
 every_learner = pytest.mark.parametrize("name", LEARNERS)
 VERSIONS: list[dict[str, Any]] = [
@@ -171,7 +172,7 @@ def test_winnow_weights_never_reach_zero(name: str) -> None:
     settings: dict[str, Any] = {"normalize": False, "discard": False, "beta": 0.01}
     learner = LEARNERS[name](average_active=1.0, threshold_range=(-1e6, 1e6), **settings)
     learner.partial_fit(as_rows([{0: 1.0}] * 500, 1), [[]] * 500, n_categories=1)
-    weights = learner._fitted().weights
+    weights = weights_in_blocks(learner)
     smallest = weights.positive if name == "BalancedWinnow" else weights.weight
     assert smallest[0, 0, 0] == 2.0**-60
 
@@ -208,11 +209,11 @@ def test_slices_hold_no_more_work_than_allowed_however_uneven_the_rows() -> None
 
 def test_growth_leaves_room_to_spare() -> None:
     learner = BalancedWinnow(discard=False).partial_fit(as_rows([{0: 1.0}], 1000), [[0]])
-    moves, before = 0, learner._fitted().weights
+    moves, before = 0, weights_in_blocks(learner)
     for n_features in range(1001, 1400):
         learner.partial_fit(as_rows([{0: 1.0}], n_features), [[0]])
-        moves += learner._fitted().weights is not before
-        before = learner._fitted().weights
+        moves += weights_in_blocks(learner) is not before
+        before = weights_in_blocks(learner)
     assert moves == 1
 
 

@@ -30,6 +30,7 @@ BAD: dict[str, list[Any]] = {
     "discard_by_pass": [0, 1.5, None],
     "discard_final": [None],
     "late_start": ["never", None, 0],
+    "sparse": ["yes", 2],
     "average": ["mean", 2],
     "n_threads": [0, -1, 1.5, "all"],
     "block_width": [0, 3, 64, "8"],

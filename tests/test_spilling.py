@@ -84,7 +84,7 @@ def test_a_corpus_in_files_gives_the_same_model(settings: dict[str, Any], monkey
     monkeypatch.setattr(training, "STRETCH", 64)
     monkeypatch.setattr("thresher.spilling.ROWS_AT_ONCE", 300)
     monkeypatch.setattr("thresher.text.features.FIT_TEXTS", 30)
-    monkeypatch.setattr(training, "SLICE_WORK", 2**12)
+    monkeypatch.setattr("thresher.learners.slices.SLICE_WORK", 2**12)
     usual = Categorizer(**settings).fit(TEXTS, CATEGORIES)
     spilled = Categorizer(memory=1, **settings).fit(iter(TEXTS), iter(CATEGORIES))
     assert spilled.digest() == usual.digest()

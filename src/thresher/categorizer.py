@@ -23,6 +23,7 @@ from thresher.kernels.elementary import sigmoid
 from thresher.kernels.rows import Labels, Rows
 from thresher.kernels.weights import LARGEST_WEIGHT
 from thresher.learners.labels import as_labels, judgements
+from thresher.learners.rows import row_slices
 from thresher.newcomers import is_young, teach_young
 from thresher.prediction import Prediction, best, predictions
 from thresher.reservoir import Kept, Reservoir, as_rows, kept
@@ -33,6 +34,7 @@ from thresher.settings import (
     constant_of,
     new_features,
     new_learner,
+    sized,
     strengthened,
 )
 from thresher.spilling import SpillingTexts
@@ -46,6 +48,7 @@ from thresher.tuning import Step, reporter, tuned_decisions, watched
 Scores = NDArray[np.float32]
 Empty = NDArray[np.bool_]
 Result = TypeVar("Result")
+SCORES_AT_ONCE = 2**18  # documents x categories: what is made of them stays in a core's cache
 
 
 class Categorizer:
@@ -64,7 +67,8 @@ class Categorizer:
         strength of a feature that every document has; `policy` ("auto", "above", "at-least-one", "exactly-one",
         "at-most-K"); `thresholds` ("fixed" at theta, or tuned by cross-validation on the training documents for "f1",
         "macro-f1", "break-even", "precision:P" or "recall:R"); `folds`; `choose` ("nothing", "quick", "thorough");
-        `memory`, what the features of the training documents may take of it ("128MB") before they go to files.
+        `memory`, what the features of the training documents may take of it ("128MB") before they go to files;
+        `sparse`, to keep only the weights that matter (None: where features x categories pass a hundred million).
 
     Notes
     -----
@@ -134,6 +138,7 @@ class Categorizer:
             raise TextError(f"there are {len(rows.indptr) - 1} texts and {len(labels)} sets of categories")
         if not names:
             raise TextError("there are no categories: no text has one")
+        settings = sized(settings, rows.n_features, len(names))
         reservoir = Reservoir.of(rows, labels)
         strong, idf = strengthened(settings, rows)
         del rows  # where strengths are others, counts are needed no more
@@ -290,11 +295,13 @@ class Categorizer:
         if not self.learner.is_fitted:
             raise NotFittedError("this Categorizer has learned nothing yet (call fit, partial_fit or learn first)")
 
-        def score(batch: list[Text]) -> Result:
+        def score(batch: list[Text]) -> list[Result]:
             rows = self.features.rows(batch)
-            return use(self.learner.score_checked(self._strong(rows)), np.diff(rows.indptr) == 0)
+            parts = row_slices(self._strong(rows), max(SCORES_AT_ONCE // max(len(self.categories), 1), 1))
+            return [use(self.learner.score_checked(part), np.diff(part.indptr) == 0) for part in parts]
 
-        yield from ahead(score, batches(texts), 1 if self.features.analyser.remembers else self.features.n_threads)
+        n_threads = 1 if self.features.analyser.remembers else self.features.n_threads
+        yield from chain.from_iterable(ahead(score, batches(texts), n_threads))
 
     def predict(self, texts: Iterable[Text]) -> list[list[str]]:
         """Return each text's categories by the decision policy, the best first; none where it has no known word."""
@@ -302,9 +309,9 @@ class Categorizer:
 
     def _names(self, scores: Scores, empty: Empty) -> list[list[str]]:
         """Return the categories accepted by each row of scores, the best first."""
-        accepted = self._accepted(scores, empty)
-        documents, numbers = np.divmod(np.flatnonzero(accepted), accepted.shape[1])
         cuts = self.decisions.cuts(scores)
+        accepted = self._accepted(scores, empty, cuts)
+        documents, numbers = np.divmod(np.flatnonzero(accepted), accepted.shape[1])
         reached = cuts[numbers] if cuts.ndim == 1 else cuts[documents, numbers]
         best = np.lexsort((reached - scores[documents, numbers], documents))
         found: list[list[str]] = [[] for _ in range(len(scores))]
@@ -312,7 +319,7 @@ class Categorizer:
             found[document].append(self.categories[number])
         return found
 
-    def _accepted(self, scores: Scores, empty: Empty) -> NDArray[np.bool_]:
+    def _accepted(self, scores: Scores, empty: Empty, cuts: NDArray[np.float64] | None = None) -> NDArray[np.bool_]:
         """Return what the policy accepts; nothing for texts without features, and no late category below its threshold.
 
         A category that came after `fit` has a threshold that is not tuned beside the others': being best means little.
@@ -320,7 +327,7 @@ class Categorizer:
         if 0 < len(self.learner.n_passes_) < scores.shape[1]:
             late = np.arange(scores.shape[1]) >= len(self.learner.n_passes_)
             scores = np.where(late & (scores <= self.decisions.thresholds), np.float32(-LARGEST_WEIGHT), scores)
-        accepted = self.decisions.accepted(scores)
+        accepted = self.decisions.accepted(scores, cuts)
         accepted[empty] = False
         return accepted
 

@@ -14,7 +14,7 @@ from thresher.decisions import choose_policy, folds
 from thresher.errors import TextError
 from thresher.kernels.rows import Rows
 from thresher.learners.rows import select_rows
-from thresher.settings import new_features, new_learner, strengthened
+from thresher.settings import new_features, new_learner, sized, strengthened
 from thresher.text.analysers import Text
 from thresher.tuning import MOST_TUNED, Report, reporter, truth_of
 
@@ -290,7 +290,8 @@ class Rounds:
             rows, sample = self._strong(chosen), self.sample
             inside, outside = np.flatnonzero(sample.parts != part), np.flatnonzero(sample.parts == part)
             labels = [sample.labels[i] for i in inside]
-            learner = new_learner(self.settings | chosen | {"max_passes": passes})
+            settings = self.settings | chosen | {"max_passes": passes}
+            learner = new_learner(sized(settings, rows.n_features, sample.truth.shape[1]))
             report = reporter(f"choose: {described(chosen) or self.settings['analyser']}", progress)
             learner.fit(select_rows(rows, inside), labels, n_categories=sample.truth.shape[1], progress=report)
             self._scores[key] = learner.score(select_rows(rows, outside))

@@ -10,6 +10,7 @@ from thresher.contents import pack
 from thresher.errors import ParameterError
 from thresher.kernels.weights import DISCARDED, LATE, Weights
 from thresher.learners.blocks import Blocks, Matrices
+from thresher.learners.listed_weights import ListedWeights
 from thresher.model_header import canonical_json
 from thresher.reservoir import Reservoir
 from thresher.sizes import parse_size
@@ -81,19 +82,27 @@ def file_size(model: "Categorizer") -> int:
 
 
 def _importance(model: "Categorizer") -> NDArray[np.float64]:
-    """Return how much each weight adds to scores: its size times the root of the documents that have its feature."""
-    blocks = model.learner._fitted()
-    documents = np.maximum(model.features.document_counts, 1).astype(np.float64)
-    weight = blocks.by_category(blocks.scoring_weight()).astype(np.float64)
-    return np.asarray(np.abs(weight) * np.sqrt(documents)[:, None])
+    """Return how much each weight adds to scores: its size times the root of the documents that have its feature.
+
+    Of all weights, (features, categories), or of those that a sparse model keeps, by category.
+    """
+    weights = model.learner._fitted()
+    roots = np.sqrt(np.maximum(model.features.document_counts, 1).astype(np.float64))
+    if isinstance(weights, ListedWeights):
+        entries = weights.entries()
+        return np.asarray(np.abs(entries.weight.astype(np.float64)) * roots[entries.features])
+    return np.asarray(np.abs(weights.dense().astype(np.float64)) * roots[:, None])
 
 
 def _trimmed(model: "Categorizer", importance: NDArray[np.float64], count: int, limit: int) -> "Categorizer":
     """Return a model with only the `count` most important weights, and only the features that have one."""
+    blocks = model.learner._fitted()
+    if isinstance(blocks, ListedWeights):
+        smaller, numbers = _trimmed_entries(blocks, importance, count)
+        return _with(model, smaller, numbers, limit)
     kept = np.zeros(importance.shape, dtype=np.bool_)
     kept.reshape(-1)[np.argsort(-importance.reshape(-1), kind="stable")[:count]] = True
     features = np.flatnonzero(kept.any(axis=1))
-    blocks = model.learner._fitted()
     matrices = blocks.matrices(list(range(blocks.n_categories)))
     weights = Weights._make(array[features] if len(array) else array for array in matrices.weights)
     dropped = ~kept[features]
@@ -102,10 +111,23 @@ def _trimmed(model: "Categorizer", importance: NDArray[np.float64], count: int, 
     weights.weight[dropped] = 0
     if len(weights.moment):
         weights.moment[dropped] = 0
-    return _with(model, Matrices(weights._replace(absent=absent), matrices.examples), features, limit)
+    matrices = Matrices(weights._replace(absent=absent), matrices.examples)
+    return _with(model, Blocks.from_matrices(blocks.start, matrices), features, limit)
 
 
-def _with(model: "Categorizer", matrices: Matrices, features: NDArray[np.int64], limit: int) -> "Categorizer":
+def _trimmed_entries(
+    weights: ListedWeights, importance: NDArray[np.float64], count: int
+) -> tuple[ListedWeights, NDArray[np.int64]]:
+    entries = weights.entries().at(np.sort(np.argsort(-importance, kind="stable")[:count]))
+    features, numbers = np.unique(entries.features, return_inverse=True)
+    entries = entries._replace(features=numbers.astype(np.int32))
+    smaller = ListedWeights(weights.start, len(features), weights.examples.copy(), entries)
+    return smaller, features.astype(np.int64)
+
+
+def _with(
+    model: "Categorizer", weights: Blocks | ListedWeights, features: NDArray[np.int64], limit: int
+) -> "Categorizer":
     """Return a copy of the model with other weights and only some features."""
     smaller = copy(model)
     smaller.features = copy(model.features)
@@ -114,8 +136,7 @@ def _with(model: "Categorizer", matrices: Matrices, features: NDArray[np.int64],
     smaller.features.document_counts = model.features.document_counts[features]
     smaller.idf = model.idf[features[features < len(model.idf)]]
     smaller.reservoir = _fitting(model.reservoir.with_features(features), limit // 10)
-    blocks = Blocks.from_matrices(model.learner._fitted().start, matrices)
-    smaller.learner = type(model.learner)(**model.learner.get_params()).resume(model.learner, blocks)
+    smaller.learner = type(model.learner)(**model.learner.get_params()).resume(model.learner, weights)
     return smaller
 
 

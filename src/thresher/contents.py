@@ -1,6 +1,7 @@
 """What a model file holds of a `Categorizer`: settings and arrays, and the checks of their sense when they come back.
 
-Only weights that differ from the start are kept, and for each category the features that weigh nothing as bits.
+Only weights that differ from the start are kept, and for each category the features that weigh nothing as bits. A model
+that keeps only the weights of features that were met has no such bits.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,10 +17,11 @@ from thresher.choices import Trial
 from thresher.decisions import Decisions
 from thresher.errors import ModelFileError, ThresherError
 from thresher.kernels.weights import DISCARDED, LARGEST_WEIGHT, LATE, Weights
-from thresher.learners.blocks import Blocks, Matrices
+from thresher.learners.blocks import Blocks, Matrices, Start
+from thresher.learners.listed_weights import Entries, ListedWeights
 from thresher.model_header import canonical_json
 from thresher.reservoir import Kept, Reservoir
-from thresher.settings import CHOOSABLE, check_settings, new_features, new_learner
+from thresher.settings import CHOOSABLE, check_settings, new_features, new_learner, sized
 from thresher.text.analysers import Analyser
 from thresher.text.strengths import WEIGHED
 from thresher.text.tokens import names
@@ -32,7 +34,7 @@ Arrays = dict[str, NDArray[Any]]
 # Where a model runs, not what it is, is left out of the file and of the digest; how settings are chosen stands apart.
 UNSTORED = ("n_threads", "block_width", "choose", "memory")
 # Settings that older files do not have, with what they mean there; so files with these values are as they were.
-LATER: dict[str, Any] = {"bias": 0.0}
+LATER: dict[str, Any] = {"bias": 0.0, "sparse": None}
 
 
 def pack(model: "Categorizer") -> tuple[dict[str, Any], Arrays]:
@@ -68,7 +70,16 @@ def pack(model: "Categorizer") -> tuple[dict[str, Any], Arrays]:
     arrays |= _pack_names("categories", model.categories)
     arrays |= _pack_reservoir(model.reservoir)
     if model.learner.is_fitted:
-        arrays |= _pack_learner(model)
+        blocks = model.learner._fitted()
+        if isinstance(blocks, ListedWeights):
+            packed["sparse"] = True
+        arrays |= _pack_listed(blocks) if isinstance(blocks, ListedWeights) else _pack_blocks(blocks)
+        arrays |= {
+            "learner.positives": model.learner.positives_,
+            "learner.mistakes": model.learner.mistakes_,
+            "learner.passes": model.learner.n_passes_.astype(np.int64),
+            "learner.online_mistakes": model.learner.online_mistakes_,
+        }
     return packed, arrays
 
 
@@ -96,9 +107,19 @@ def _pack_reservoir(reservoir: Reservoir) -> Arrays:
     }
 
 
-def _pack_learner(model: "Categorizer") -> Arrays:
-    learner = model.learner
-    blocks = learner._fitted()
+def _pack_listed(weights: ListedWeights) -> Arrays:
+    entries = weights.entries()
+    arrays: Arrays = {
+        "weights.stops": np.cumsum(np.bincount(entries.categories, minlength=weights.n_categories)),
+        "weights.features": entries.features,
+        "learner.examples": weights.examples,
+    }
+    for name in _kept_arrays(weights.start.balanced, weights.start.average):
+        arrays[f"weights.{name}"] = getattr(entries, name)
+    return arrays
+
+
+def _pack_blocks(blocks: Blocks) -> Arrays:
     matrices = blocks.matrices(list(range(blocks.n_categories)))
     weights, start = matrices.weights, blocks.start
     absent = weights.absent if len(weights.absent) else np.zeros(weights.weight.shape, dtype=np.uint8)
@@ -114,10 +135,6 @@ def _pack_learner(model: "Categorizer") -> Arrays:
         "weights.discarded": np.packbits(absent == DISCARDED),
         "weights.late": np.packbits(absent == LATE),
         "learner.examples": matrices.examples,
-        "learner.positives": learner.positives_,
-        "learner.mistakes": learner.mistakes_,
-        "learner.passes": learner.n_passes_.astype(np.int64),
-        "learner.online_mistakes": learner.online_mistakes_,
     }
     for name in _kept_arrays(start.balanced, start.average):
         arrays[f"weights.{name}"] = getattr(weights, name)[features, categories]
@@ -277,8 +294,10 @@ def _within(numbers: NDArray[Any], count: int) -> bool:
 
 
 def _unpack_learner(model: "Categorizer", packed: Mapping[str, Any], arrays: Arrays) -> None:
-    learner = new_learner(model.settings | model.chosen)
     n_features, n_categories = model.features.vocabulary.count, len(model.categories)
+    sparse = packed.get("sparse", False)
+    _require(isinstance(sparse, bool), "sparse is neither true nor false")
+    learner = new_learner(sized(model.settings | model.chosen | {"sparse": sparse}, n_features, n_categories))
     learner.average_active_ = float(packed["average_active"])
     _require(1e-6 < learner.average_active_ <= 1e9, "the average number of active features is out of range")
     start = learner._start(learner.average_active_)
@@ -286,18 +305,51 @@ def _unpack_learner(model: "Categorizer", packed: Mapping[str, Any], arrays: Arr
     stops = _stops(arrays, "weights", len(features))
     _require(len(stops) == n_categories and _within(features, n_features), "weights and categories do not fit together")
     categories = np.repeat(np.arange(n_categories), np.diff(stops, prepend=0))
+    examples = _counts(arrays, "examples", n_categories)
+    for name in _kept_arrays(start.balanced, start.average):
+        _check_weights(model, name, arrays)
+    _unpack_counts(learner, arrays, n_categories)
+    if sparse:
+        learner._blocks = _listed(start, arrays, categories.astype(np.int32), examples, n_features)
+    else:
+        matrices = Matrices(_unpack_matrices(start, arrays, categories, n_features, n_categories), examples)
+        learner._blocks = Blocks.from_matrices(start, matrices, learner.block_width)
+    model.learner = learner
+
+
+def _check_weights(model: "Categorizer", name: str, arrays: Arrays) -> None:
+    values, kind = arrays[f"weights.{name}"], np.float64 if name == "moment" else np.float32
+    same = values.dtype == kind and values.shape == arrays["weights.features"].shape
+    _require(same, f"weights.{name} has the wrong shape")
+    _require(np.isfinite(values).all(), f"weights.{name} holds NaN or infinity")
+    if name != "moment":
+        signed = model.settings["learner"] == "perceptron"
+        _require((np.abs(values) <= LARGEST_WEIGHT).all(), f"weights.{name} is out of range")
+        _require(signed or (values > 0).all(), f"weights.{name} holds a negative weight, and Winnow has none")
+
+
+def _listed(
+    start: Start, arrays: Arrays, categories: NDArray[np.int32], examples: NDArray[np.int64], n_features: int
+) -> ListedWeights:
+    features, none = arrays["weights.features"], np.zeros(0, dtype=np.float32)
+    own = np.diff(categories) == 0
+    _require((np.diff(features)[own] > 0).all(), "the weights of a category are out of order")
+    kept = {name: arrays[f"weights.{name}"] for name in _kept_arrays(start.balanced, start.average)}
+    positive, negative = kept.get("positive", none), kept.get("negative", none)
+    weight = positive - negative if start.balanced else kept["weight"]
+    moment = kept.get("moment", none.astype(np.float64))
+    return ListedWeights(start, n_features, examples, Entries(categories, features, weight, positive, negative, moment))
+
+
+def _unpack_matrices(
+    start: Start, arrays: Arrays, categories: NDArray[np.int64], n_features: int, n_categories: int
+) -> Weights:
+    features = arrays["weights.features"]
     discarded, late = (_bits(arrays[f"weights.{name}"], n_features, n_categories) for name in ("discarded", "late"))
     blank = Blocks(start, n_features, n_categories).matrices(list(range(n_categories)))
     weights = blank.weights
     for name in _kept_arrays(start.balanced, start.average):
-        values, target = arrays[f"weights.{name}"], getattr(weights, name)
-        _require(values.dtype == target.dtype and values.shape == features.shape, f"weights.{name} has the wrong shape")
-        _require(np.isfinite(values).all(), f"weights.{name} holds NaN or infinity")
-        if name != "moment":
-            signed = model.settings["learner"] == "perceptron"
-            _require((np.abs(values) <= LARGEST_WEIGHT).all(), f"weights.{name} is out of range")
-            _require(signed or (values > 0).all(), f"weights.{name} holds a negative weight, and Winnow has none")
-        target[features, categories] = values
+        getattr(weights, name)[features, categories] = arrays[f"weights.{name}"]
     if start.balanced:
         weights.weight[...] = weights.positive - weights.negative
     if len(weights.absent):
@@ -305,10 +357,7 @@ def _unpack_learner(model: "Categorizer", packed: Mapping[str, Any], arrays: Arr
     else:
         _require(not discarded.any() and not late.any(), "features are dropped that cannot be")
     weights.weight[discarded | late] = 0
-    _unpack_counts(learner, arrays, n_categories)
-    examples = _counts(arrays, "examples", n_categories)
-    learner._blocks = Blocks.from_matrices(start, Matrices(Weights._make(weights), examples), learner.block_width)
-    model.learner = learner
+    return weights
 
 
 def _unpack_counts(learner: Any, arrays: Arrays, n_categories: int) -> None:

@@ -87,15 +87,15 @@ class Decisions:
         rivals = self.rivalry > 0
         if not rivals.any():
             return self.thresholds
-        best = scores[:, rivals].max(axis=1).astype(np.float64)
+        best = (scores if rivals.all() else scores[:, rivals]).max(axis=1).astype(np.float64)
         return np.asarray(self.thresholds + self.rivalry * best[:, np.newaxis])
 
-    def accepted(self, scores: Scores) -> Truth:
-        """Return which categories each document gets by the policy.
+    def accepted(self, scores: Scores, cuts: Floats | None = None) -> Truth:
+        """Return which categories each document gets by the policy; `cuts` are those of the scores, if known.
 
         Only under "above" and "at-most-K" are all of them above their thresholds.
         """
-        above = scores > self.cuts(scores)
+        above = scores > (self.cuts(scores) if cuts is None else cuts)
         if self.policy == "above" or above.size == 0:
             return above
         most = _most(self.policy)
@@ -300,11 +300,15 @@ def tune_thresholds(
     thresholds[rare] = fallback
     groups = [rare, *np.flatnonzero(positives >= few)[:, np.newaxis]]
     groups = [group for group in groups if positives[group].sum() >= few]
-    wanted = _cuts if aim.measure == "precision" else _cuts_with_positives
-    curves = [wanted(scores[:, group].ravel(), truth[:, group].ravel(), fallback) for group in groups]
-    chosen = (
-        _best_together(curves, fallback) if aim.measure == "f1" else [_best(cuts, aim, fallback) for cuts in curves]
-    )
+    grouped = [(scores[:, group].ravel(), truth[:, group].ravel()) for group in groups]
+    if aim.measure == "f1":
+        reached = _f1_at(grouped, fallback)
+        curves = [_cuts_worth_it(own, true, fallback, reached) for own, true in grouped]
+        chosen = _best_together(curves, fallback, int(sum(positives[group].sum() for group in groups)))
+    else:
+        wanted = _cuts if aim.measure == "precision" else _cuts_with_positives
+        curves = [wanted(own, true, fallback) for own, true in grouped]
+        chosen = [_best(cuts, aim, fallback) for cuts in curves]
     for group, cuts, best in zip(groups, curves, chosen, strict=True):
         thresholds[group] = cuts.thresholds[best]
     return thresholds
@@ -325,7 +329,30 @@ def _cuts(scores: Scores, truth: Truth, fallback: float) -> Cuts:
 
 def _cuts_with_positives(scores: Scores, truth: Truth, fallback: float) -> Cuts:
     """Return the cuts down to the one that accepts all positives: further down there is nothing to gain but errors."""
-    above = scores >= scores[truth].min()
+    return _cuts_down_to(scores[truth].min(), scores, truth, fallback)
+
+
+def _cuts_worth_it(scores: Scores, truth: Truth, fallback: float, reached: float) -> Cuts:
+    """Return the cuts that may be part of a better F1 over all than the one `reached`.
+
+    One that accepts more than 2 / F1 for each positive loses more than accepting nothing does (see `_best_together`).
+    """
+    lowest, positives = scores[truth].min(), np.count_nonzero(truth)
+    most = int(2 * positives / reached) + 1 if reached * len(scores) > 2 * positives else len(scores)
+    if most < len(scores):
+        lowest = max(lowest, np.partition(scores, len(scores) - most)[len(scores) - most])
+    return _cuts_down_to(lowest, scores, truth, fallback)
+
+
+def _f1_at(grouped: list[tuple[Scores, Truth]], threshold: float) -> float:
+    """Return the F1 that one threshold for all reaches."""
+    right = sum(np.count_nonzero(truth & (scores > threshold)) for scores, truth in grouped)
+    accepted = sum(np.count_nonzero(scores > threshold) for scores, _ in grouped)
+    return 2 * right / max(accepted + sum(np.count_nonzero(truth) for _, truth in grouped), 1)
+
+
+def _cuts_down_to(lowest: np.float32, scores: Scores, truth: Truth, fallback: float) -> Cuts:
+    above = scores >= lowest
     if above.all():
         return _cuts(scores, truth, fallback)
     next_below = np.array([scores[~above].max()])
@@ -337,13 +364,13 @@ def _beyond(score: float, direction: int) -> float:
     return float(score + direction * _END_MARGIN * max(1.0, abs(score)))
 
 
-def _best_together(curves: list[Cuts], fallback: float) -> list[int]:
-    """Return the cuts with the best F1 over all curves.
+def _best_together(curves: list[Cuts], fallback: float, positives: int) -> list[int]:
+    """Return the cuts with the best F1 over all curves, which have so many positives.
 
     At the best F1, f, no cut could be moved to gain in 2 x right - f x accepted. So f is raised until the cuts that are
     best by that measure reach it (Dinkelbach's method, which comes to an end).
     """
-    positives, f1 = sum(int(cuts.right[-1]) for cuts in curves), 0.0
+    f1 = 0.0
     while True:
         chosen = [_nearest(cuts, 2 * cuts.right - f1 * cuts.accepted, fallback) for cuts in curves]
         right = sum(int(cuts.right[best]) for cuts, best in zip(curves, chosen, strict=True))

@@ -24,6 +24,10 @@ LEARNERS: dict[str, type[MistakeDrivenLearner]] = {
 }
 FRACTIONS = {"theta", "alpha", "beta", "average_active", "discard_below", "size", "rate", "cap", "positive_cap", "bias"}
 STRENGTHS = ("binary", "linear", "sqrt", *WEIGHED)
+# Features x categories up to which all weights are kept unless `sparse` says otherwise: 13 bytes each.
+MOST_DENSE = 10**8
+# Regularized Winnow's weights that are dropped where only some are kept: they carry nothing (docs/scale.md).
+SMALL_WEIGHTS = (-0.1, 0.1)
 OWN = {
     "learner": "regularized-winnow",
     "analyser": "words",
@@ -35,6 +39,7 @@ OWN = {
     "choose": "nothing",
     "bias": 0.0,
     "memory": MEMORY,
+    "sparse": None,
 }
 CHOOSE = ("nothing", "quick", "thorough")
 CHOOSABLE = {"analyser", "min_count", "positive_cap"}
@@ -88,7 +93,7 @@ def complete_settings(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
     for key in FRACTIONS & plain.keys():
         if isinstance(plain[key], int) and not isinstance(plain[key], bool):
             plain[key] = float(plain[key])
-    return OWN | defaults | _preset_settings(preset, name) | plain | {"learner": name}
+    return defaults | OWN | _preset_settings(preset, name) | plain | {"learner": name}
 
 
 def _preset_settings(preset: str, learner: str) -> dict[str, Any]:
@@ -112,6 +117,8 @@ def check_settings(settings: Mapping[str, Any]) -> None:
         raise ParameterError(f"choose={settings['choose']!r} is unknown (allowed: {', '.join(CHOOSE)})")
     if not isinstance(settings["bias"], float) or not 0 <= settings["bias"] <= 1000:
         raise ParameterError(f"bias={settings['bias']!r} is out of range (allowed: 0 to 1000)")
+    if settings["sparse"] not in (None, True, False):
+        raise ParameterError(f"sparse={settings['sparse']!r} is out of range (allowed: None, True or False)")
     if settings["strength"] not in STRENGTHS:
         raise ParameterError(f"strength={settings['strength']!r} is out of range (allowed: {', '.join(STRENGTHS)})")
     new_learner(settings)._check_parameters()
@@ -123,7 +130,24 @@ def new_learner(settings: Mapping[str, Any]) -> MistakeDrivenLearner:
     chosen = {field.name: settings[field.name] for field in fields(kind)}
     if chosen["strength"] in WEIGHED:
         chosen["strength"] = "linear"
+    chosen["sparse"] = bool(chosen["sparse"])
     return kind(**chosen)
+
+
+def sized(settings: Mapping[str, Any], n_features: int, n_categories: int) -> dict[str, Any]:
+    """Return the settings for so many features and categories: whether weights are sparse, and small ones dropped.
+
+    >>> sized(complete_settings("fast", {}), 40_000, 10_000)["discard_by_pass"]
+    3
+    """
+    sparse, regularized = settings["sparse"], settings["learner"] == "regularized-winnow"
+    if sparse is None:
+        sparse = regularized and n_features * n_categories > MOST_DENSE
+    if not sparse or not regularized or settings["discard"]:
+        return dict(settings) | {"sparse": sparse}
+    by_pass = max(3 * settings["max_passes"] // 4, 1)
+    small = {"discard": True, "discard_range": SMALL_WEIGHTS, "discard_below": 0.0, "discard_by_pass": by_pass}
+    return dict(settings) | small | {"sparse": True}
 
 
 def new_features(settings: Mapping[str, Any]) -> TextFeatures:

@@ -126,6 +126,7 @@ SWITCHES = {
     "discard": "Drop features while training.",
     "discard_final": "Keep dropped features dropped for ever.",
     "average": "Score with averaged weights.",
+    "sparse": "Keep only the weights that matter, for very many categories.",
 }
 _WHOLE = {
     "min_count",

@@ -1,13 +1,17 @@
-"""The weights of a learner's categories in blocks of lanes: made, grown, copied and read; learners hold one."""
+"""The weights of a learner's categories in blocks of lanes: made, grown, learned and read; learners hold one."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.kernels.passes import Examples, Lanes, learn_blocks, score_rows, stream_blocks
+from thresher.kernels.regularized import learn_regularized_blocks, stream_regularized_blocks
 from thresher.kernels.rows import Rows
-from thresher.kernels.weights import LATE, PRESENT, Weights, mean_weights
+from thresher.kernels.weights import DISCARDED, LATE, PRESENT, REGULARIZED_WINNOW, Rule, Weights, mean_weights
+from thresher.learners.slices import SLICE_WORK, slices
 
 WIDEST_BLOCK = 16
 _CACHE_LINE = 64
@@ -85,6 +89,11 @@ class Blocks:
             absent=array(start.discard or start.late_zero, np.uint8(PRESENT)),
             moment=array(start.average, np.float64(0)),
         )
+
+    def forget(self) -> None:
+        """Let every feature weigh nothing until it is met."""
+        self.weights.absent.fill(LATE)
+        self.weights.weight.fill(0)
 
     @property
     def lanes(self) -> tuple[int, ...]:
@@ -168,6 +177,52 @@ class Blocks:
             if array.shape[1]:
                 target[block, : self.n_features, lane] = array[old_block, : self.n_features, old_lane]
 
+    # -- learning and scoring, in the calling thread where it is short ------------------------------------------------
+
+    def learn(self, examples: Examples, rule: Rule) -> NDArray[np.int64]:
+        """Make one pass over a few rows, in the order given; returns the mistakes by category."""
+        lanes = self._lanes()
+        learn = learn_regularized_blocks if rule.learner == REGULARIZED_WINNOW else learn_blocks
+        learn(examples, np.arange(len(examples.rows.indptr) - 1), rule, lanes, self.weights)
+        self._mean = None
+        return self.count_by_category(lanes.mistakes)
+
+    def stream(self, examples: Examples, rule: Rule) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Score each of a few rows, then learn it; returns the scores, and the mistakes by category."""
+        scores = np.empty((len(examples.rows.indptr) - 1, self.n_categories), dtype=np.float32)
+        lanes = self._lanes()
+        stream = stream_regularized_blocks if rule.learner == REGULARIZED_WINNOW else stream_blocks
+        stream(examples, rule, lanes, self.weights, scores)
+        self._mean = None
+        return scores, self.count_by_category(lanes.mistakes)
+
+    def _lanes(self) -> Lanes:
+        return Lanes(self.lanes, self.learning(), self.examples, np.zeros_like(self.examples))
+
+    def score(self, rows: Rows, n_threads: int) -> NDArray[np.float32]:
+        """Return the scores, (rows, categories), made by threads over ranges of rows."""
+        n_rows = len(rows.indptr) - 1
+        scores = np.empty((n_rows, self.n_categories), dtype=np.float32)
+        rows, weight = self._scoring(rows)
+
+        def score_part(part: NDArray[np.int64]) -> None:
+            if len(part):
+                score_rows(rows, part[0], part[-1] + 1, self.lanes, weight, scores)
+
+        if len(rows.indices) * scores.shape[1] <= SLICE_WORK:
+            score_rows(rows, 0, n_rows, self.lanes, weight, scores)
+            return scores
+        parts = slices(np.arange(n_rows), np.diff(rows.indptr) * len(weight), self.width)
+        if len(parts) == 1 or n_threads == 1:
+            for part in parts:
+                score_part(part)
+            return scores
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(score_part, parts))
+        return scores
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
     def matrices(self, categories: list[int]) -> Matrices:
         """Return copies of what is known of some categories, without blocks."""
         weights = (
@@ -200,6 +255,30 @@ class Blocks:
         mean_weights(few, self.examples[block : block + 1], mean)
         return np.asarray(mean[0, :, lane])
 
+    def discarded(self) -> NDArray[np.int64]:
+        """Return how many features are dropped, by category."""
+        if self.weights.absent.shape[1] == 0:
+            return np.zeros(self.n_categories, dtype=np.int64)
+        return np.asarray(np.count_nonzero(self.by_category(self.weights.absent) == DISCARDED, axis=0))
+
+    def dense(self) -> NDArray[np.float32]:
+        """Return the weights that scores are made of, (features, categories)."""
+        return self.by_category(self.scoring_weight())
+
+    def chosen(self, categories: list[int]) -> "Blocks":
+        """Return blocks of some categories alone, in that order."""
+        return Blocks.from_matrices(self.start, self.matrices(categories), self.fixed_width)
+
+    def merged(self, categories: list[int]) -> "Blocks":
+        """Return blocks whose first of these categories has of each feature the largest weight among them."""
+        matrices = self.matrices(list(range(self.n_categories)))
+        best = np.array(categories)[matrices.weights.weight[:, categories].argmax(axis=1)]
+        for matrix in matrices.weights:
+            if len(matrix):
+                matrix[:, categories[0]] = matrix[np.arange(len(matrix)), best]
+        matrices.examples[categories[0]] = matrices.examples[categories].max()
+        return Blocks.from_matrices(self.start, matrices, self.fixed_width)
+
     def changed(self) -> None:
         """Forget what was derived from the weights."""
         self._mean = None
@@ -212,7 +291,7 @@ class Blocks:
             self._mean = self._means(self.weights)
         return self._mean
 
-    def scoring(self, rows: Rows) -> tuple[Rows, NDArray[np.float32]]:
+    def _scoring(self, rows: Rows) -> tuple[Rows, NDArray[np.float32]]:
         """Return rows and weights to score them with; for a few rows, the means of their own features alone."""
         if not self.start.average or self._mean is not None or len(rows.indices) > self.n_features // 4:
             return rows, self.scoring_weight()

@@ -10,23 +10,15 @@ from numpy.typing import NDArray
 from thresher.errors import NotFittedError, ParameterError, RowsError
 from thresher.kernels.passes import Examples
 from thresher.kernels.rows import Labels, Rows
-from thresher.kernels.weights import DISCARDED, Rule, Steps, weight_after_one_step
+from thresher.kernels.weights import Rule, Steps, weight_after_one_step
 from thresher.learners.blocks import Blocks, Start
 from thresher.learners.labels import MOST_CATEGORIES, as_labels, listed_labels
+from thresher.learners.listed_weights import ListedWeights
 from thresher.learners.parameters import LARGEST, SHARED, Range, check_parameters
 from thresher.learners.rows import as_rows, strengths
 from thresher.learners.settings import Settings
-from thresher.learners.training import (
-    SLICE_WORK,
-    Discarding,
-    Progress,
-    Report,
-    Schedule,
-    Training,
-    learn_once,
-    score,
-    stream_once,
-)
+from thresher.learners.slices import SLICE_WORK
+from thresher.learners.training import Discarding, Progress, Report, Schedule, Training, train_listed
 from thresher.spilling import is_spilled, joined_rows, parts_of
 from thresher.threads import count_threads
 
@@ -62,7 +54,7 @@ class MistakeDrivenLearner(Settings):
     balanced: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        self._blocks: Blocks | None = None
+        self._blocks: Blocks | ListedWeights | None = None
         self._online: tuple[Rule, Steps] | None = None  # what a mistake is and does, kept between single documents
 
     def get_params(self) -> dict[str, Any]:
@@ -119,9 +111,14 @@ class MistakeDrivenLearner(Settings):
         average_active = self._measured(strong)
         examples = Examples(strong, labels, self._steps(average_active, times))
         count = _count_categories(examples.labels, n_categories, 0)
-        blocks = Blocks(self._start(average_active), examples.rows.n_features, count, self.block_width)
-        training = Training(examples, self._rule(average_active, revive=False), self._schedule(average_active), blocks)
-        history = training.run(count_threads(self.n_threads), progress)
+        rule, schedule = self._rule(average_active, revive=False), self._schedule(average_active)
+        start, n_threads = self._start(average_active), count_threads(self.n_threads)
+        blocks: Blocks | ListedWeights
+        if self.sparse:
+            blocks, history = train_listed(examples, rule, schedule, start, count, n_threads, progress)
+        else:
+            blocks = Blocks(start, examples.rows.n_features, count, self.block_width)
+            history = Training(examples, rule, schedule, blocks).run(n_threads, progress)
         self.average_active_, self._blocks, self._online = average_active, blocks, None
         self.mistakes_, self.n_passes_ = history
         self.online_mistakes_ = np.zeros(count, dtype=np.int64)
@@ -173,7 +170,7 @@ class MistakeDrivenLearner(Settings):
         """
         blocks, (rule, steps) = self._fitted(), self._as_before()
         blocks.grow(rows.n_features, blocks.n_categories)
-        scores, mistakes = stream_once(Examples(self.strengths(rows), labels, steps), rule, blocks)
+        scores, mistakes = blocks.stream(Examples(self.strengths(rows), labels, steps), rule)
         self._limit_untaught(scores)
         self.online_mistakes_ = self.online_mistakes_ + mistakes
         self.positives_ = self.positives_ + _count_positives(labels, blocks.n_categories)
@@ -186,19 +183,24 @@ class MistakeDrivenLearner(Settings):
         return self._online
 
     def _go_on(
-        self, examples: Examples, rule: Rule, blocks: Blocks, count: int, progress: Report | None = None
+        self,
+        examples: Examples,
+        rule: Rule,
+        blocks: Blocks | ListedWeights,
+        count: int,
+        progress: Report | None = None,
     ) -> None:
         """Make one pass; a long one leaves the learner as it was if it is interrupted."""
         checked = examples.rows
         long = len(checked.indices) * count > SLICE_WORK
         blocks = blocks.copy() if long else blocks
         blocks.grow(checked.n_features, count)
-        if long:
+        if long and isinstance(blocks, Blocks):
             once = Schedule(max_passes=1, shuffle=False, seed=0, discarding=None)
             training = Training(examples, rule, once, blocks)
             mistakes = training.run(count_threads(self.n_threads), progress).mistakes[0]
         else:
-            mistakes = learn_once(examples, rule, blocks)
+            mistakes = blocks.learn(examples, rule)
             if progress is not None:
                 done = len(checked.indptr) - 1
                 progress(Progress(done, done, int(mistakes.sum())))
@@ -209,8 +211,10 @@ class MistakeDrivenLearner(Settings):
         self.online_mistakes_ = _extended(self.online_mistakes_, count) + mistakes
         self.positives_ = _extended(self.positives_, count) + _count_positives(examples.labels, count)
 
-    def _first_blocks(self, average_active: float, rows: Rows) -> Blocks:
+    def _first_blocks(self, average_active: float, rows: Rows) -> Blocks | ListedWeights:
         """Return weights that know the rows' features, or none of them if whatever comes in partial_fit comes late."""
+        if self.sparse:
+            return ListedWeights.empty(self._start(average_active))
         known = 0 if self.late_start == "zero" else rows.n_features
         return Blocks(self._start(average_active), known, 0, self.block_width)
 
@@ -234,7 +238,7 @@ class MistakeDrivenLearner(Settings):
         return self._scored(strengths(rows, self.strength, self.normalize, checked=True))
 
     def _scored(self, strong: Rows) -> NDArray[np.float32]:
-        scores = score(strong, self._fitted(), count_threads(self.n_threads))
+        scores = self._fitted().score(strong, count_threads(self.n_threads))
         self._limit_untaught(scores)
         return scores
 
@@ -248,8 +252,7 @@ class MistakeDrivenLearner(Settings):
     @property
     def weights_(self) -> NDArray[np.float32]:
         """The weights that scores are made of, (categories, features)."""
-        blocks = self._fitted()
-        return np.ascontiguousarray(blocks.by_category(blocks.scoring_weight()).T)
+        return np.ascontiguousarray(self._fitted().dense().T)
 
     def category_weights(
         self, category: int, features: NDArray[np.integer], *, last: bool = False
@@ -275,15 +278,11 @@ class MistakeDrivenLearner(Settings):
     @property
     def discarded_(self) -> NDArray[np.int64]:
         """How many features are dropped, by category."""
-        blocks = self._fitted()
-        if len(blocks.weights.absent[0]) == 0:
-            return np.zeros(blocks.n_categories, dtype=np.int64)
-        return np.asarray(np.count_nonzero(blocks.by_category(blocks.weights.absent) == DISCARDED, axis=0))
+        return self._fitted().discarded()
 
     def select(self, categories: list[int]) -> Self:
         """Keep these categories alone, in this order."""
-        blocks = self._fitted()
-        self._blocks = Blocks.from_matrices(blocks.start, blocks.matrices(categories), blocks.fixed_width)
+        self._blocks = self._fitted().chosen(categories)
         for name in ("n_passes_", "online_mistakes_", "positives_", "mistakes_"):
             counts = getattr(self, name)
             inside = [c for c in categories if c < counts.shape[-1]]
@@ -292,18 +291,11 @@ class MistakeDrivenLearner(Settings):
 
     def merge(self, categories: list[int]) -> Self:
         """Let the first of these categories weigh each feature as the one of them that it speaks most for does."""
-        blocks = self._fitted()
-        matrices = blocks.matrices(list(range(blocks.n_categories)))
-        best = np.array(categories)[matrices.weights.weight[:, categories].argmax(axis=1)]
-        for matrix in matrices.weights:
-            if len(matrix):
-                matrix[:, categories[0]] = matrix[np.arange(len(matrix)), best]
-        matrices.examples[categories[0]] = matrices.examples[categories].max()
-        self._blocks = Blocks.from_matrices(blocks.start, matrices, blocks.fixed_width)
+        self._blocks = self._fitted().merged(categories)
         self.positives_[categories[0]] = self.positives_[categories].sum()
         return self
 
-    def resume(self, other: "MistakeDrivenLearner", blocks: Blocks | None = None) -> Self:
+    def resume(self, other: "MistakeDrivenLearner", blocks: Blocks | ListedWeights | None = None) -> Self:
         """Take over what another learner of the same kind has learned, to go on from there with other parameters."""
         if type(other) is not type(self):
             raise ParameterError(f"a {type(self).__name__} cannot resume a {type(other).__name__}")
@@ -313,7 +305,7 @@ class MistakeDrivenLearner(Settings):
         self._blocks, self._online = other._fitted().copy() if blocks is None else blocks, None
         return self
 
-    def _fitted(self) -> Blocks:
+    def _fitted(self) -> Blocks | ListedWeights:
         if self._blocks is None:
             raise NotFittedError(f"this {type(self).__name__} has learned nothing yet (call fit or partial_fit first)")
         return self._blocks
@@ -351,7 +343,7 @@ class MistakeDrivenLearner(Settings):
     def _start(self, average_active: float) -> Start:
         base = self._base(average_active)
         positive, negative = (2 * base, base) if self.balanced else (base, 0.0)
-        late_zero = self.late_start == "zero"
+        late_zero = self.sparse or self.late_start == "zero"
         return Start(np.float32(positive), np.float32(negative), self.balanced, self.discard, self.average, late_zero)
 
     def _rule(self, average_active: float, revive: bool) -> Rule:

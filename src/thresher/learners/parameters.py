@@ -78,6 +78,7 @@ SHARED = {
     "discard_by_pass": Range("a whole number from 1", _whole_from(1)),
     "discard_final": Range("True or False", _switch),
     "late_start": Range('"initial" or "zero"', _one_of("initial", "zero")),
+    "sparse": Range("True or False", _switch),
     "average": Range("True or False", _switch),
     "n_threads": Range("None or a whole number from 1", _none_or(_whole_from(1))),
     "block_width": Range("None, 1, 2, 4, 8, 16 or 32", _none_or(_one_of(1, 2, 4, 8, 16, 32))),

@@ -54,7 +54,7 @@ class RegularizedWinnow(RegularizedSettings, MistakeDrivenLearner):
 
     def _start(self, average_active: float) -> Start:
         size = np.float32(self.size)
-        return Start(size, size, True, self.discard, self.average, self.late_start == "zero")
+        return Start(size, size, True, self.discard, self.average, self.sparse or self.late_start == "zero")
 
     def _after_one_step(self, average_active: float) -> tuple[np.float32, np.float32]:
         """Return what the longest steps of one document make of a weight, for a feature of strength 1."""

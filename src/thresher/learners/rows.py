@@ -111,6 +111,23 @@ def select_rows(rows: Rows, chosen: NDArray[np.integer]) -> Rows:
     return Rows(indptr, indices, data, rows.n_features)
 
 
+def row_slices(rows: Rows, size: int) -> list[Rows]:
+    """Return the rows in parts of so many, which share their memory.
+
+    >>> [len(part.indptr) - 1 for part in row_slices(Rows(np.arange(4), np.arange(3), np.ones(3), 3), 2)]
+    [2, 1]
+    """
+    n_rows = len(rows.indptr) - 1
+    if n_rows <= size:
+        return [rows]
+    parts = []
+    for first in range(0, n_rows, size):
+        indptr = rows.indptr[first : first + size + 1]
+        own = slice(indptr[0], indptr[-1])
+        parts.append(rows._replace(indptr=indptr - indptr[0], indices=rows.indices[own], data=rows.data[own]))
+    return parts
+
+
 def strengths(rows: Rows, strength: str, normalize: bool, checked: bool = False) -> Rows:
     """Return the rows with counts replaced by strengths: binary, linear or sqrt, then divided by their sum if asked.
 

@@ -45,6 +45,11 @@ class Settings:
     late_start : "initial" or "zero"
         What features and categories weigh that appear in partial_fit. "initial": as all others did at the start.
         "zero": nothing, until a mistake of the category promotes the feature; then it starts and takes its step.
+    sparse : bool
+        Keep a weight only for the features that a mistake of the category has met, for very many categories. A feature
+        that has not been met weighs nothing, from the start on, until a mistake of the category promotes it (for
+        Regularized Winnow, whose weights start at nothing, until one pushes it: there this changes no score). After
+        `fit` a dropped feature counts as one that has not been met; `late_start` and `discard_final` play no part.
     average : bool
         Score with the mean of the weights over all examples of the category's run instead of the last ones.
     n_threads : int or None
@@ -75,6 +80,7 @@ class Settings:
     discard_by_pass: int = 10
     discard_final: bool = True
     late_start: str = "initial"
+    sparse: bool = False
     average: bool = False
     n_threads: int | None = None
     block_width: int | None = None

@@ -7,20 +7,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.kernels.passes import Examples, Lanes, learn_blocks, learn_rows, score_rows, stream_blocks
-from thresher.kernels.regularized import learn_regularized_blocks, learn_regularized_rows, stream_regularized_blocks
-from thresher.kernels.rows import Rows
+from thresher.kernels.passes import Examples, Lanes, learn_rows
+from thresher.kernels.regularized import learn_regularized_rows
 from thresher.kernels.shuffle import seeded_state, shuffle_rows
 from thresher.kernels.weights import REGULARIZED_WINNOW, Rule, Weights, drop_features
-from thresher.learners.blocks import Blocks
+from thresher.learners.blocks import WIDEST_BLOCK, Blocks, Start
 from thresher.learners.labels import labels_of
+from thresher.learners.listed_weights import ListedWeights, joined_entries, met_entries
+from thresher.learners.slices import slices
 from thresher.spilling import is_spilled, release_rows
 
-# A slice of this many features times lanes takes a block a few milliseconds to score and, if every category erred on
-# every document, about a fifth of a second to learn.
-SLICE_WORK = 2**25
 _REPORT_SECONDS = 0.1
 STRETCH = 2**16
+GROUP_WEIGHTS = 2**24  # features x categories that are trained at a time where only weights that were met are kept
 STAGE = 8  # passes of the first stage; each later one ends after twice as many
 
 
@@ -58,13 +57,6 @@ class History(NamedTuple):
 
     mistakes: NDArray[np.int64]
     n_passes: NDArray[np.int64]
-
-
-def slices(order: NDArray[np.int64], lengths: NDArray[np.int64], width: int) -> list[NDArray[np.int64]]:
-    """Cut an order of rows where their features, counted for each lane, would exceed what a slice may hold."""
-    work = np.cumsum(lengths[order] * width)
-    steps = np.arange(SLICE_WORK, work[-1] if len(work) else 0, SLICE_WORK)
-    return np.split(order, np.unique(np.searchsorted(work, steps))) if len(steps) else [order]
 
 
 class Orders:
@@ -230,43 +222,43 @@ class Training:
         return History(np.maximum(mistakes, 0), (mistakes >= 0).sum(axis=0))
 
 
-def learn_once(examples: Examples, rule: Rule, blocks: Blocks) -> NDArray[np.int64]:
-    """Make one pass over a few rows at once, in the calling thread; changes `blocks`, returns mistakes by category."""
-    lanes = Lanes(blocks.lanes, blocks.learning(), blocks.examples, np.zeros_like(blocks.examples))
-    learn = learn_regularized_blocks if rule.learner == REGULARIZED_WINNOW else learn_blocks
-    learn(examples, np.arange(len(examples.rows.indptr) - 1), rule, lanes, blocks.weights)
-    blocks.changed()
-    return blocks.count_by_category(lanes.mistakes)
+def train_listed(
+    examples: Examples,
+    rule: Rule,
+    schedule: Schedule,
+    start: Start,
+    n_categories: int,
+    n_threads: int,
+    report: Report | None = None,
+) -> tuple[ListedWeights, History]:
+    """Train group after group of categories in blocks, and keep of each group only the weights that were met."""
+    n_features = examples.rows.n_features
+    size = max(GROUP_WEIGHTS // max(n_features, 1) // WIDEST_BLOCK, n_threads) * WIDEST_BLOCK
+    entries, histories, counts = [], [], []
+    for first in range(0, n_categories, size):
+        group = np.arange(first, min(first + size, n_categories))
+        blocks = Blocks(start, n_features, len(group))
+        blocks.forget()
+        labels = labels_of(examples.labels, group, n_categories)
+        training = Training(examples._replace(labels=labels), rule, schedule, blocks)
+        histories.append(training.run(n_threads, _share(report, first, len(group), n_categories)))
+        found = met_entries(blocks)
+        entries.append(found._replace(categories=found.categories + np.int32(first)))
+        counts.append(blocks.count_by_category(blocks.examples))
+    weights = ListedWeights(start, n_features, np.concatenate(counts), joined_entries(entries))
+    n_passes = max(len(history.mistakes) for history in histories)
+    mistakes = [np.pad(history.mistakes, ((0, n_passes - len(history.mistakes)), (0, 0))) for history in histories]
+    passes = np.concatenate([history.n_passes for history in histories])
+    return weights, History(np.concatenate(mistakes, axis=1), passes)
 
 
-def stream_once(examples: Examples, rule: Rule, blocks: Blocks) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Score each of a few rows, then learn it; changes `blocks`, returns the scores, and the mistakes by category."""
-    scores = np.empty((len(examples.rows.indptr) - 1, blocks.n_categories), dtype=np.float32)
-    lanes = Lanes(blocks.lanes, blocks.learning(), blocks.examples, np.zeros_like(blocks.examples))
-    stream = stream_regularized_blocks if rule.learner == REGULARIZED_WINNOW else stream_blocks
-    stream(examples, rule, lanes, blocks.weights, scores)
-    blocks.changed()
-    return scores, blocks.count_by_category(lanes.mistakes)
+def _share(report: Report | None, first: int, count: int, n_categories: int) -> Report | None:
+    """Return what the training of some categories reports to, as a part of all."""
+    if report is None:
+        return None
 
+    def tell(step: Progress) -> None:
+        total = step.total * n_categories // count
+        report(Progress(step.done + total * first // n_categories, total, step.mistakes))
 
-def score(rows: Rows, blocks: Blocks, n_threads: int) -> NDArray[np.float32]:
-    """Return the scores, (rows, categories), made by threads over ranges of rows."""
-    n_rows = len(rows.indptr) - 1
-    scores = np.empty((n_rows, blocks.n_categories), dtype=np.float32)
-    rows, weight = blocks.scoring(rows)
-
-    def score_part(part: NDArray[np.int64]) -> None:
-        if len(part):
-            score_rows(rows, part[0], part[-1] + 1, blocks.lanes, weight, scores)
-
-    if len(rows.indices) * scores.shape[1] <= SLICE_WORK:
-        score_rows(rows, 0, n_rows, blocks.lanes, weight, scores)
-        return scores
-    parts = slices(np.arange(n_rows), np.diff(rows.indptr) * len(weight), blocks.width)
-    if len(parts) == 1 or n_threads == 1:
-        for part in parts:
-            score_part(part)
-        return scores
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(score_part, parts))
-    return scores
+    return tell

@@ -1,0 +1,258 @@
+"""Weights for the features alone that a category has met, kept by feature: learners hold them where `sparse` is set."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.kernels.lists import (
+    Lists,
+    learn_listed,
+    mean_of_entries,
+    move_lists,
+    order_by_feature,
+    score_listed,
+    weights_of,
+)
+from thresher.kernels.passes import Examples
+from thresher.kernels.rows import Rows
+from thresher.kernels.weights import PRESENT, Rule
+from thresher.learners.blocks import Blocks, Start
+from thresher.learners.slices import slices
+
+_GROWTH = 1.5
+
+
+class Entries(NamedTuple):
+    """Weights with their categories and features, by category and then by feature; unneeded arrays are empty."""
+
+    categories: NDArray[np.int32]
+    features: NDArray[np.int32]
+    weight: NDArray[np.float32]
+    positive: NDArray[np.float32]
+    negative: NDArray[np.float32]
+    moment: NDArray[np.float64]
+
+    def at(self, places: NDArray[Any]) -> "Entries":
+        """Return some of the entries."""
+        return Entries._make(array[places] if len(array) else array for array in self)
+
+
+def met_entries(blocks: Blocks) -> Entries:
+    """Return the weights of the features that the categories of some blocks have met."""
+    found = []
+    for block in range(len(blocks.examples)):
+        own = [array[block] for array in blocks.weights]
+        present = blocks.weights.absent[block, : blocks.n_features] == PRESENT
+        lanes, features = np.nonzero(present[:, : blocks.n_categories - block * blocks.width].T)
+        weight, positive, negative, _, moment = (
+            array[features, lanes] if len(array) else array.reshape(-1) for array in own
+        )
+        categories = (lanes + block * blocks.width).astype(np.int32)
+        found.append(Entries(categories, features.astype(np.int32), weight, positive, negative, moment))
+    return joined_entries(found)
+
+
+def joined_entries(parts: list[Entries]) -> Entries:
+    """Return the entries of several parts, one after the other."""
+    return Entries._make(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+
+
+class ListedWeights:
+    """All weights of a learner that keeps only those that were met, and how many examples each category has had."""
+
+    def __init__(self, start: Start, n_features: int, examples: NDArray[np.int64], entries: Entries) -> None:
+        self.start, self.n_features, self.examples = start, n_features, examples
+        counts = np.bincount(entries.features, minlength=n_features)
+        self.lists = _new_lists(start, counts, np.zeros(n_features, dtype=np.int64))
+        order = np.empty(len(entries.features), dtype=np.int64)
+        order_by_feature(entries.features, self.lists.starts, order)
+        pairs: Any = zip(self.lists[3:], (entries.categories, *entries[2:]), strict=True)
+        for target, source in pairs:
+            if len(source):
+                target[order] = source
+        self.lists.counts[:] = counts
+        self._mean: NDArray[np.float32] | None = None
+
+    @classmethod
+    def empty(cls, start: Start) -> "ListedWeights":
+        """Return weights that know no feature and no category."""
+        none = np.zeros(0, dtype=np.float32)
+        numbers = none.astype(np.int32)
+        entries = Entries(numbers, numbers, none, none, none, none.astype(np.float64))
+        return cls(start, 0, np.zeros(0, dtype=np.int64), entries)
+
+    @property
+    def n_categories(self) -> int:
+        """How many categories there are."""
+        return len(self.examples)
+
+    def grow(self, n_features: int, n_categories: int) -> None:
+        """Make room for more features and categories, which weigh nothing until they are met."""
+        more = n_features - self.n_features
+        if more > 0:
+            none = np.zeros(more, dtype=np.int64)
+            starts, counts, rooms = (np.concatenate((array, none)) for array in self.lists[:3])
+            self.lists = self.lists._replace(starts=starts, counts=counts, rooms=rooms)
+            self.n_features = n_features
+        if n_categories > self.n_categories:
+            self.examples = np.append(self.examples, np.zeros(n_categories - self.n_categories, dtype=np.int64))
+
+    def copy(self) -> "ListedWeights":
+        """Return a copy that shares nothing that may change."""
+        twin = ListedWeights.__new__(ListedWeights)
+        twin.__dict__.update(self.__dict__)
+        twin.examples = self.examples.copy()
+        twin.lists = Lists._make(array.copy() for array in self.lists)
+        return twin
+
+    # -- learning and scoring ----------------------------------------------------------------------------------------
+
+    def learn(self, examples: Examples, rule: Rule) -> NDArray[np.int64]:
+        """Make one pass over rows in the order given; returns the mistakes by category."""
+        mistakes = np.zeros(self.n_categories, dtype=np.int64)
+        n_rows = len(examples.rows.indptr) - 1
+        for part in slices(np.arange(n_rows), np.diff(examples.rows.indptr), self.n_categories):
+            row, last = (int(part[0]), int(part[-1]) + 1) if len(part) else (0, 0)
+            while row < last:
+                row, wanted = learn_listed(examples, row, last, rule, self.examples, mistakes, self.lists)
+                if wanted:
+                    indptr, indices, _, _ = examples.rows
+                    self._make_room(indices[indptr[row] : indptr[row + 1]], wanted)
+        self._mean = None
+        return mistakes
+
+    def _make_room(self, features: NDArray[np.int32], wanted: int) -> None:
+        """Let the lists of some features have room for so many entries more."""
+        rooms = self.lists.rooms.copy()
+        counts = self.lists.counts[features]
+        rooms[features] = np.maximum(rooms[features], (counts * _GROWTH).astype(np.int64) + wanted)
+        lists = _new_lists(self.start, rooms, self.lists.counts)
+        move_lists(self.lists, lists)
+        self.lists = lists
+
+    def stream(self, examples: Examples, rule: Rule) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Score each of a few rows, then learn it; returns the scores, and the mistakes by category."""
+        rows, labels, steps = examples
+        n_rows = len(rows.indptr) - 1
+        scores = np.empty((n_rows, self.n_categories), dtype=np.float32)
+        mistakes = np.zeros(self.n_categories, dtype=np.int64)
+        for row in range(n_rows):
+            score_listed(rows, row, row + 1, self.lists, self.lists.weight, scores)
+            one = Examples(
+                rows._replace(indptr=rows.indptr[row : row + 2]),
+                labels._replace(indptr=labels.indptr[row : row + 2]),
+                steps,
+            )
+            mistakes += self.learn(one, rule)
+        return scores, mistakes
+
+    def score(self, rows: Rows, n_threads: int) -> NDArray[np.float32]:
+        """Return the scores, (rows, categories), made by threads over ranges of rows."""
+        n_rows, weight = len(rows.indptr) - 1, self._scoring_weight()
+        scores = np.empty((n_rows, self.n_categories), dtype=np.float32)
+        parts = slices(np.arange(n_rows), np.diff(rows.indptr), self.n_categories)
+
+        def score_part(part: NDArray[np.int64]) -> None:
+            if len(part):
+                score_listed(rows, part[0], part[-1] + 1, self.lists, weight, scores)
+
+        if len(parts) == 1 or n_threads == 1:
+            for part in parts:
+                score_part(part)
+            return scores
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(score_part, parts))
+        return scores
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
+    def _scoring_weight(self) -> NDArray[np.float32]:
+        if not self.start.average:
+            return self.lists.weight
+        if self._mean is None:
+            self._mean = np.zeros(len(self.lists.weight), dtype=np.float32)
+            mean_of_entries(self.lists, self.examples, self._mean)
+        return self._mean
+
+    def category_weights(self, category: int, features: NDArray[np.integer], last: bool = False) -> NDArray[np.float32]:
+        """Return the weights of some features that a category's scores are made of; or the last ones."""
+        found = np.empty(len(features), dtype=np.float32)
+        weight = self.lists.weight if last else self._scoring_weight()
+        weights_of(self.lists, category, np.asarray(features, dtype=np.int64), weight, found)
+        return found
+
+    def discarded(self) -> NDArray[np.int64]:
+        """Return how many features are dropped, by category: none is known to be, they are not met."""
+        return np.zeros(self.n_categories, dtype=np.int64)
+
+    def dense(self) -> NDArray[np.float32]:
+        """Return the weights that scores are made of, (features, categories)."""
+        matrix = np.zeros((self.n_features, self.n_categories), dtype=np.float32)
+        features, places = self._places()
+        matrix[features, self.lists.categories[places]] = self._scoring_weight()[places]
+        return matrix
+
+    def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the feature of each entry and where it stands, list by list."""
+        counts = self.lists.counts
+        features = np.repeat(np.arange(self.n_features), counts)
+        firsts = np.cumsum(counts) - counts
+        return features, np.arange(len(features)) - np.repeat(firsts - self.lists.starts, counts)
+
+    def entries(self) -> Entries:
+        """Return all entries, by category."""
+        features, places = self._places()
+        arrays: Any = (array[places] if len(array) else array for array in self.lists[3:])
+        categories, *weights = arrays
+        found = Entries(categories, features.astype(np.int32), *weights)
+        return found.at(np.argsort(found.categories, kind="stable"))
+
+    def with_entries(self, entries: Entries) -> "ListedWeights":
+        """Return weights that hold other entries, by category, of the same features and categories."""
+        return ListedWeights(self.start, self.n_features, self.examples.copy(), entries)
+
+    def chosen(self, categories: list[int]) -> "ListedWeights":
+        """Return weights of some categories alone, in that order."""
+        entries = self.entries()
+        ends = np.cumsum(np.bincount(entries.categories, minlength=self.n_categories))
+        starts = np.append(0, ends[:-1])
+        places = np.concatenate([np.zeros(0, np.int64), *(np.arange(starts[c], ends[c]) for c in categories)])
+        numbers = np.repeat(np.arange(len(categories), dtype=np.int32), [ends[c] - starts[c] for c in categories])
+        found = entries.at(places)._replace(categories=numbers)
+        return ListedWeights(self.start, self.n_features, self.examples[categories], found)
+
+    def merged(self, categories: list[int]) -> "ListedWeights":
+        """Return weights whose first of these categories has of each feature the largest weight among them."""
+        features = np.arange(self.n_features)
+        weights = np.stack([self.category_weights(c, features, last=True) for c in categories], axis=1)
+        best = np.array(categories)[weights.argmax(axis=1)]
+        entries = self.entries()
+        taken = best[entries.features] == entries.categories
+        merged = entries.at(np.flatnonzero(taken & np.isin(entries.categories, categories)))
+        merged = merged._replace(categories=np.full(len(merged.features), categories[0], dtype=np.int32))
+        rest = entries.at(np.flatnonzero(entries.categories != categories[0]))
+        both = joined_entries([rest, merged])
+        result = self.with_entries(both.at(np.lexsort((both.features, both.categories))))
+        result.examples[categories[0]] = self.examples[categories].max()
+        return result
+
+
+def _new_lists(start: Start, rooms: NDArray[np.int64], counts: NDArray[np.int64]) -> Lists:
+    """Return lists with room for so many entries, and none in them yet."""
+    total = int(rooms.sum())
+
+    def array(kept: bool, kind: type) -> NDArray[Any]:
+        return np.zeros(total if kept else 0, dtype=kind)
+
+    return Lists(
+        np.cumsum(rooms) - rooms,
+        counts.copy(),
+        rooms,
+        array(True, np.int32),
+        array(True, np.float32),
+        array(start.balanced, np.float32),
+        array(start.balanced, np.float32),
+        array(start.average, np.float64),
+    )
