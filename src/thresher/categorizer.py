@@ -3,6 +3,7 @@
 import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from itertools import chain
 from os import PathLike
 from typing import Any, Self, TypeVar
@@ -16,8 +17,8 @@ from thresher.category_names import category_set, category_sets, new_names, some
 from thresher.choices import NO_CHOICE, Trial, choose_settings
 from thresher.compression import Compression, compress
 from thresher.decisions import Decisions
-from thresher.errors import NotFittedError, ParameterError, TextError
-from thresher.explanation import Correction, Explanation, correction, weighed_words
+from thresher.errors import NotFittedError, ParameterError, TextError, ThresherError
+from thresher.explanation import Correction, Explanation, weighed_words
 from thresher.growing import extended
 from thresher.kernels.elementary import sigmoid
 from thresher.kernels.rows import Labels, Rows
@@ -100,6 +101,7 @@ class Categorizer:
         self.decisions = Decisions(np.zeros(0), np.zeros(0), policy=policy)
         self.idf: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
         self.reservoir = Reservoir()
+        self._is_view = False
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
@@ -202,8 +204,9 @@ class Categorizer:
         wrong = {c: sign for c, sign in signs.items() if mistakes[c] > 0}
         after = self._weights_at(rows, list(wrong))
         self.teach_young(set(accepts), known, [self.reservoir.add(kept(rows, 0, accepts, complete=False))])
-        words = self.features.names_of(rows.indices) if wrong else []
-        return correction({names[c]: sign for c, sign in wrong.items()}, words, before, after, new)
+        known_names = self.features.names_now()
+        signed = {names[c]: sign for c, sign in wrong.items()}
+        return Correction(signed, new, lambda: known_names(rows.indices), before, after)
 
     def _check_correction(self, accepted: list[str], rejected: list[str]) -> None:
         if not accepted and not rejected:
@@ -218,8 +221,8 @@ class Categorizer:
     def _grown_rows(self, texts: list[Text]) -> Rows:
         """Return rows of counts after taking up new words, if every text has a feature; else change nothing."""
         rows = self.features.rows(texts, grow=True)
-        empty = np.flatnonzero(np.diff(rows.indptr) == 0)
-        if len(empty):
+        if (rows.indptr[1:] == rows.indptr[:-1]).any():
+            empty = np.flatnonzero(np.diff(rows.indptr) == 0)
             raise TextError(f"text {empty[0]}: no features in document, so there is nothing to learn from it")
         return self._with_late_idf(rows)
 
@@ -245,9 +248,21 @@ class Categorizer:
             self.decisions = self.decisions.extended(added, float(self.settings["theta"]), 1.0)
         return self.learner.online_mistakes_ - before
 
+    def view(self) -> Self:
+        """Return a model for other threads to predict with while this one learns: neither waits for the other.
+
+        It shares the weights, and knows the words and categories of now; take a new one after each correction. What it
+        predicts in the midst of a correction is made of weights of which some are those before and some those after.
+        """
+        twin = copy(self)
+        twin.features, twin.learner, twin._is_view = self.features.view(), self.learner.view(), True
+        return twin
+
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
         """Forget features that were taken up and then not learned, whatever came between."""
+        if self._is_view:
+            raise ThresherError("a view of a model cannot learn (teach the model itself)")
         try:
             yield
         except BaseException:
@@ -271,9 +286,10 @@ class Categorizer:
         found = {}
         for c in categories:
             if c < len(self.categories) and self.learner.is_fitted:
-                known = rows.indices[rows.indices < self.learner.n_features_]
-                weights = np.zeros(len(rows.indices), dtype=np.float32)
-                weights[: len(known)] = self.learner.category_weights(c, known, last=True)
+                indices, weights = rows.indices, np.zeros(len(rows.indices), dtype=np.float32)
+                if rows.n_features > self.learner.n_features_:
+                    indices = indices[indices < self.learner.n_features_]
+                weights[: len(indices)] = self.learner.category_weights(c, indices, last=True)
                 found[self.categories[c]] = weights
         return found
 

@@ -1,7 +1,9 @@
 """Which words made a score, and what a correction changed; `Categorizer.explain` and `learn` give them."""
 
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,14 +85,63 @@ class Change(NamedTuple):
     after: float
 
 
-@dataclass(frozen=True)
-class Correction:
-    """What a document taught: the categories that had it wrong, and the features promoted and demoted for each."""
+Weights = dict[str, NDArray[np.float32]]
 
-    mistakes: list[str]
-    promoted: dict[str, list[Change]] = field(default_factory=dict)
-    demoted: dict[str, list[Change]] = field(default_factory=dict)
-    new_categories: list[str] = field(default_factory=list)
+
+class Correction:
+    """What a document taught: the categories that had it wrong, and the features promoted and demoted for each.
+
+    Attributes
+    ----------
+    mistakes, new_categories : list of str
+        The categories that erred, and those that were not known before.
+    promoted, demoted : dict from category to list of Change
+        Made when they are looked at.
+    """
+
+    def __init__(
+        self,
+        wrong: dict[str, int],
+        new_categories: list[str],
+        words: Callable[[], list[str]],
+        before: Weights,
+        after: Weights,
+    ) -> None:
+        self.mistakes, self.new_categories = list(wrong), new_categories
+        self._wrong, self._words, self._before, self._after = wrong, words, before, after
+
+    @cached_property
+    def promoted(self) -> dict[str, list[Change]]:
+        """The features that now speak more for a category that should have accepted."""
+        return {name: self._changes[name] for name, sign in self._wrong.items() if sign > 0}
+
+    @cached_property
+    def demoted(self) -> dict[str, list[Change]]:
+        """The features that now speak less for a category that should not have."""
+        return {name: self._changes[name] for name, sign in self._wrong.items() if sign < 0}
+
+    @cached_property
+    def _changes(self) -> dict[str, list[Change]]:
+        words = self._words() if self._wrong else []
+        nothing = np.zeros(len(words), dtype=np.float32)
+        pairs = {name: (self._before.get(name, nothing).tolist(), self._after[name].tolist()) for name in self._wrong}
+        return {
+            name: [Change(word, old, new) for word, old, new in zip(words, *pair, strict=True) if old != new]
+            for name, pair in pairs.items()
+        }
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Correction):
+            return NotImplemented
+        return self._told() == other._told()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return "Correction(mistakes={!r}, promoted={!r}, demoted={!r}, new_categories={!r})".format(*self._told())
+
+    def _told(self) -> tuple[Any, ...]:
+        return self.mistakes, self.promoted, self.demoted, self.new_categories
 
 
 def weighed_words(
@@ -102,24 +153,3 @@ def weighed_words(
         for name, strength, weight, number in zip(names, rows.data, weights, rows.indices, strict=True)
     ]
     return sorted(words, key=_by_size)
-
-
-Weights = dict[str, NDArray[np.float32]]
-
-
-def correction(
-    wrong: dict[str, int], words: list[str], before: Weights, after: Weights, new_categories: list[str]
-) -> Correction:
-    """Return what a correction did; `wrong` holds the categories that erred, +1 where they should have accepted."""
-    nothing = np.zeros(len(words), dtype=np.float32)
-    changes = {
-        name: [
-            Change(word, old, new)
-            for word, old, new in zip(words, before.get(name, nothing).tolist(), after[name].tolist(), strict=True)
-            if old != new
-        ]
-        for name in wrong
-    }
-    promoted = {name: changes[name] for name, sign in wrong.items() if sign > 0}
-    demoted = {name: changes[name] for name, sign in wrong.items() if sign < 0}
-    return Correction(list(wrong), promoted, demoted, new_categories)

@@ -4,6 +4,7 @@ The files have no names, stand in the folder that TMPDIR names, and are gone wit
 What is read of them counts as the process's memory until it is released; whoever reads on releases what lies behind.
 """
 
+import ctypes
 import json
 import mmap
 import os
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import SpillError, TextError
-from thresher.kernels.rows import Rows
+from thresher.kernels.rows import Rows, count_features
 
 _TEXT, _FIELDS = b"t", b"f"
 ROWS_AT_ONCE = 2**22  # entries of rows that are worked on together
@@ -152,8 +153,15 @@ def documents_with(rows: Rows) -> NDArray[np.int64]:
     """
     found = np.zeros(rows.n_features, dtype=np.int64)
     for part in parts_of(rows):
-        found += np.bincount(part.indices, minlength=rows.n_features)
+        count_features(part.indices, found)
     return found
+
+
+def give_back() -> None:
+    """Let the C library return to the system what was freed: large arrays would not use it. Only glibc can."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 class SpillingTexts(Sequence[Any]):

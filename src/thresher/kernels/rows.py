@@ -149,3 +149,10 @@ def copy_rows(
             chosen_indices[place] = indices[j]
             chosen_data[place] = data[j]
             place += 1
+
+
+@kernel
+def count_features(indices: NDArray[np.int32], counts: NDArray[np.int64]) -> None:
+    """Add to `counts` how often each feature is listed."""
+    for feature in indices:
+        counts[feature] += 1

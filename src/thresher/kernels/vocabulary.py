@@ -79,10 +79,11 @@ def find_names(
     ends: NDArray[np.int64],
     keys: NDArray[np.int64],
     rests: NDArray[np.int64],
+    known: int,
     table: Table,
     numbers: NDArray[np.int32],
 ) -> int:
-    """Write the number of each name, ABSENT for one that is not known; return how many are not.
+    """Write the number of each name, ABSENT for one that is not among the first `known`; return how many are not.
 
     `find_slot` written out, for a call that is handed the table would count references to its arrays at every name;
     and a short name is known by its key alone.
@@ -104,8 +105,9 @@ def find_names(
                     break
             slot = (slot + 1) & mask
             entry = slots[slot, 0]
-        numbers[i] = entry & MOST if entry != ABSENT else ABSENT
-        missing += entry == ABSENT
+        found = entry != ABSENT and entry & MOST < known
+        numbers[i] = entry & MOST if found else ABSENT
+        missing += not found
         start = ends[i]
     return missing
 
@@ -258,6 +260,32 @@ def count_few(numbers: NDArray[np.int32], indices: NDArray[np.int32], counts: ND
             filled += 1
         counts[filled - 1] += np.float32(1)
     return filled
+
+
+@kernel
+def number_and_count(
+    letters: NDArray[np.uint8],
+    ends: NDArray[np.int64],
+    keys: NDArray[np.int64],
+    rests: NDArray[np.int64],
+    known: int,
+    most: int,
+    table: Table,
+    numbers: NDArray[np.int32],
+    indices: NDArray[np.int32],
+    counts: NDArray[np.float32],
+) -> tuple[int, int, int]:
+    """Number the names of one document, new ones while fewer than `most` are known, and count them.
+
+    `find_names`, `add_names` and `count_few` in one call. Returns how far numbering came, how many are known, and how
+    many different ones the document has: none where the table was full before the end.
+    """
+    done = len(ends)
+    if find_names(letters, ends, keys, rests, known, table, numbers) > 0 and known < most:
+        done, known = add_names(letters, ends, keys, rests, 0, known, most, table, numbers)
+    if done < len(ends):
+        return done, known, 0
+    return done, known, count_few(numbers, indices, counts)
 
 
 @kernel

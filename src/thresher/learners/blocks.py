@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -102,7 +103,9 @@ class Blocks:
 
     def learning(self) -> NDArray[np.bool_]:
         """Return which lanes hold a category, (blocks, lanes)."""
-        return np.arange(self.examples.size).reshape(self.examples.shape) < self.n_categories
+        filled = np.zeros(self.examples.shape, dtype=np.bool_)
+        filled.reshape(-1)[: self.n_categories] = True
+        return filled
 
     def by_category(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return a (blocks, features, lanes) array as (features, categories), without spare room."""
@@ -116,6 +119,8 @@ class Blocks:
     def grow(self, n_features: int, n_categories: int) -> None:
         """Make room for more features and categories, which start as all others did or, if late, at zero."""
         self._mean = None
+        if n_features <= self.n_features and n_categories <= self.n_categories:
+            return
         wider = self.fixed_width is None and fitting_width(n_categories) > self.width
         if n_features > self.weights.weight.shape[1] or wider or self._count(n_categories) > len(self.examples):
             self._move(n_features, n_categories, fitting_width(n_categories) if wider else self.width)
@@ -148,34 +153,43 @@ class Blocks:
                 target[new[0], : source.shape[1], new[1]] = source[old[0], :, old[1]]
         self.weights, self.examples, self.width = grown.weights, grown.examples, width
 
+    def view(self) -> "Blocks":
+        """Return blocks in the same memory that do not grow with these."""
+        return copy(self)
+
     def copy(self) -> "Blocks":
         """Return a copy that shares nothing that may change."""
-        twin = Blocks.__new__(Blocks)
-        twin.__dict__.update(self.__dict__)
+        twin = self.view()
         twin.examples = self.examples.copy()
         twin.weights = self._new_weights(self.weights.weight.shape[1])
         for target, source in _pairs(twin.weights, self.weights):
             target[...] = source
         return twin
 
-    def selected(self, categories: NDArray[np.int64]) -> "Blocks":
-        """Return blocks of the same width that hold copies of some categories."""
-        found = Blocks(self.start, self.n_features, len(categories), self.width)
-        for new, old in enumerate(categories.tolist()):
-            found._copy_lane(new, self, old)
-        return found
+    def gathered(self, categories: NDArray[np.int64]) -> tuple["Blocks", list[tuple[int, int]]]:
+        """Bring some categories to the front; returns blocks of those alone, in the same memory, and what was swapped.
 
-    def put(self, categories: NDArray[np.int64], others: "Blocks") -> None:
-        """Take over what `selected` blocks have become."""
-        for new, old in enumerate(categories.tolist()):
-            self._copy_lane(old, others, new)
+        The pairs are those of categories that now stand in each other's place: `swap` puts them back.
+        """
+        count, chosen = len(categories), set(categories.tolist())
+        away = [place for place in range(count) if place not in chosen]
+        pairs = list(zip(away, categories[categories >= count].tolist(), strict=True))
+        self.swap(pairs)
+        front = self.view()
+        n_blocks = self._count(count)
+        front.n_categories, front.examples = count, self.examples[:n_blocks]
+        front.weights = Weights._make(array[:n_blocks] for array in self.weights)
+        return front, pairs
 
-    def _copy_lane(self, category: int, other: "Blocks", source: int) -> None:
-        (block, lane), (old_block, old_lane) = divmod(category, self.width), divmod(source, other.width)
-        self.examples[block, lane] = other.examples[old_block, old_lane]
-        for target, array in _pairs(self.weights, other.weights):
-            if array.shape[1]:
-                target[block, : self.n_features, lane] = array[old_block, : self.n_features, old_lane]
+    def swap(self, pairs: list[tuple[int, int]]) -> None:
+        """Let the categories of each pair change places."""
+        arrays: tuple[Any, ...] = (self.examples[:, np.newaxis], *self.weights)
+        for one, other in pairs:
+            (block, lane), (other_block, other_lane) = divmod(one, self.width), divmod(other, self.width)
+            for array in arrays:
+                kept = array[block, :, lane].copy()
+                array[block, :, lane] = array[other_block, :, other_lane]
+                array[other_block, :, other_lane] = kept
 
     # -- learning and scoring, in the calling thread where it is short ------------------------------------------------
 
@@ -197,7 +211,7 @@ class Blocks:
         return scores, self.count_by_category(lanes.mistakes)
 
     def _lanes(self) -> Lanes:
-        return Lanes(self.lanes, self.learning(), self.examples, np.zeros_like(self.examples))
+        return Lanes(self.lanes, self.learning(), self.examples, np.zeros(self.examples.shape, dtype=np.int64))
 
     def score(self, rows: Rows, n_threads: int) -> NDArray[np.float32]:
         """Return the scores, (rows, categories), made by threads over ranges of rows."""

@@ -1,5 +1,6 @@
 """What the three learners share: parameters, fit, partial_fit, score. Each learner's own file gives its rule."""
 
+from copy import copy
 from dataclasses import dataclass, fields
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -94,10 +95,16 @@ class MistakeDrivenLearner(Settings):
     def fit_checked(
         self, rows: Rows, labels: list[list[int]], n_categories: int, progress: Report | None = None
     ) -> Self:
-        """Learn from the start, from rows and labels that are known to be in order, such as a `Categorizer` makes."""
+        """Learn from the start, from rows and labels that are known to be in order, such as a `Categorizer` makes.
+
+        The rows are given up: what they hold may be overwritten.
+        """
         self._check_parameters()
-        parts = (strengths(part, self.strength, self.normalize, checked=True) for part in parts_of(rows))
-        strong = joined_rows(parts, rows.n_features, limit=0) if is_spilled(rows.indices) else next(parts)
+        if is_spilled(rows.indices):
+            parts = (strengths(part, self.strength, self.normalize, checked=True) for part in parts_of(rows))
+            strong = joined_rows(parts, rows.n_features, limit=0)
+        else:
+            strong = strengths(rows, self.strength, self.normalize, checked=True, out=rows.data)
         return self._fit(strong, listed_labels(labels), np.ones(1), n_categories, progress)
 
     def _fit(
@@ -305,6 +312,12 @@ class MistakeDrivenLearner(Settings):
         self._blocks, self._online = other._fitted().copy() if blocks is None else blocks, None
         return self
 
+    def view(self) -> Self:
+        """Return a learner that shares its weights with this one and never grows, for other threads to score with."""
+        twin = copy(self)
+        twin._blocks = None if self._blocks is None else self._blocks.view()
+        return twin
+
     def _fitted(self) -> Blocks | ListedWeights:
         if self._blocks is None:
             raise NotFittedError(f"this {type(self).__name__} has learned nothing yet (call fit or partial_fit first)")
@@ -398,7 +411,7 @@ def _count_categories(labels: Labels, n_categories: int | None, known: int) -> i
 
 
 def _count_positives(labels: Labels, n_categories: int) -> NDArray[np.int64]:
-    return np.bincount(labels.categories, weights=labels.signs > 0, minlength=n_categories).astype(np.int64)
+    return np.bincount(labels.categories[labels.signs > 0], minlength=n_categories)
 
 
 def _extended(counts: NDArray[np.int64], length: int) -> NDArray[np.int64]:

@@ -1,6 +1,7 @@
 """Weights for the features alone that a category has met, kept by feature: learners hold them where `sparse` is set."""
 
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,12 +98,16 @@ class ListedWeights:
             self.lists = self.lists._replace(starts=starts, counts=counts, rooms=rooms)
             self.n_features = n_features
         if n_categories > self.n_categories:
+            self.lists = Lists._make(array.copy() for array in self.lists)  # views are not to meet the new ones
             self.examples = np.append(self.examples, np.zeros(n_categories - self.n_categories, dtype=np.int64))
+
+    def view(self) -> "ListedWeights":
+        """Return weights in the same memory that do not grow with these."""
+        return copy(self)
 
     def copy(self) -> "ListedWeights":
         """Return a copy that shares nothing that may change."""
-        twin = ListedWeights.__new__(ListedWeights)
-        twin.__dict__.update(self.__dict__)
+        twin = self.view()
         twin.examples = self.examples.copy()
         twin.lists = Lists._make(array.copy() for array in self.lists)
         return twin

@@ -128,13 +128,15 @@ def row_slices(rows: Rows, size: int) -> list[Rows]:
     return parts
 
 
-def strengths(rows: Rows, strength: str, normalize: bool, checked: bool = False) -> Rows:
+def strengths(
+    rows: Rows, strength: str, normalize: bool, checked: bool = False, out: NDArray[np.float32] | None = None
+) -> Rows:
     """Return the rows with counts replaced by strengths: binary, linear or sqrt, then divided by their sum if asked.
 
     The order of operations is fixed, because normalised scores start at the threshold and rounding decides there:
     counts as float32; their square root in float32; the sum of a row's strengths in float64, in the order of its
     features; each strength divided by it in float64 and rounded once to float32. Rows that are `checked` are known to
-    have no negative counts.
+    have no negative counts. Roots are written to `out`, if there is one.
 
     >>> strengths(as_rows(Rows([0, 2], [0, 1], [9, 1], n_features=2)), "sqrt", normalize=True).data
     array([0.75, 0.25], dtype=float32)
@@ -145,7 +147,7 @@ def strengths(rows: Rows, strength: str, normalize: bool, checked: bool = False)
     elif strength == "sqrt":
         if not checked and np.any(data < 0):
             raise RowsError("strength='sqrt' takes counts, and data has negative ones (use strength='linear')")
-        data = np.sqrt(data)
+        data = np.sqrt(data, out=out)
     if normalize:
         if not checked and np.any(data < 0):
             raise RowsError("normalize=True divides by the sum of the strengths, and data has negative ones")

@@ -131,12 +131,14 @@ class Training:
     def _go_on_with_the_rest(self, before: History, last: int, n_threads: int, report: Report | None) -> History:
         """Train the categories that still learn, in blocks of their own; changes the weights."""
         rest = np.flatnonzero(self.blocks.count_by_category(self.lanes.learning))
-        blocks = self.blocks.selected(rest)
+        blocks, pairs = self.blocks.gathered(rest)
+        rest = np.arange(len(rest))  # which category stands at each place now
+        rest[[place for place, _ in pairs]] = [category for _, category in pairs]
         labels = labels_of(self.examples.labels, rest, self.blocks.n_categories)
         training = Training(self.examples._replace(labels=labels), self.rule, self.schedule, blocks, last + 1)
         training.discarded.reshape(-1)[: len(rest)] = self.blocks.count_by_category(self.discarded)[rest]
         found = training.run(n_threads, self._continued(report))
-        self.blocks.put(rest, blocks)
+        self.blocks.swap(pairs)
         mistakes = np.zeros((len(found.mistakes), self.blocks.n_categories), dtype=np.int64)
         mistakes[:, rest] = found.mistakes
         n_passes = before.n_passes.copy()

@@ -13,6 +13,7 @@ An analyser is named by its parts, joined with "+": "words+ngrams:2+title". The 
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,8 @@ class Analyser:
             raise ParameterError(f"analyser={'+'.join(bases)!r} names two kinds of words (allowed: one)")
         self._base = bases[0] if bases else None
         self._map = _word_map(self._base)
+        self._makers = [maker for part in self.parts for maker in _makers(part)]
+        self._has_sentences = any(part.startswith("sets") for part in self.parts)
 
     @property
     def name(self) -> str:
@@ -74,15 +77,16 @@ class Analyser:
 
     def __call__(self, texts: Sequence[Text], positions: bool = False) -> list[Tokens]:
         """Return the tokens of each part for all texts."""
-        fields = [] if set(map(type, texts)) <= {str} else [_fields(text) for text in texts]
+        plain_alone = type(texts[0]) is str if len(texts) == 1 else set(map(type, texts)) <= {str}
+        fields = [] if plain_alone else [_fields(text) for text in texts]
         plain: Sequence[Any] = ["\n".join(parts.values()) for parts in fields] if fields else texts
-        sentences = any(part.startswith("sets") for part in self.parts)
         found = []
         if self.parts:
-            base = self._words(plain, positions or sentences)
+            base = self._words(plain, positions or self._has_sentences)
             found = [base] if self._base else []
-            found += [tokens for part in self.parts for tokens in _derived(part, base)]
-            found += self._field_tokens(texts, fields, positions)
+            found += [make(base) for make in self._makers]
+            if fields or "title" in self.parts:
+                found += self._field_tokens(texts, fields, positions)
         found += [_from_function(function, plain) for function in self.functions]
         return found
 
@@ -139,16 +143,17 @@ def _word_map(base: str | None) -> WordMap | None:
     return None
 
 
-def _derived(part: str, base: Tokens) -> list[Tokens]:
+def _makers(part: str) -> list[Callable[[Tokens], Tokens]]:
+    """Return what makes the tokens of a part out of words."""
     name, *numbers = re.split("[:-]", part)
     if name == "ngrams":
-        return [derived.ngrams(base, n) for n in range(2, int(numbers[0]) + 1)]
+        return [partial(derived.ngrams, n=n) for n in range(2, int(numbers[0]) + 1)]
     if name == "sparse":
-        return [derived.sparse_ngrams(base, int(numbers[0]), int(numbers[1]))]
+        return [partial(derived.sparse_ngrams, n=int(numbers[0]), window=int(numbers[1]))]
     if name == "sets":
-        return [derived.word_sets(base, numbers[0])]
+        return [partial(derived.word_sets, within=numbers[0])]
     if name == "chars":
-        return [derived.pieces(base, int(numbers[0]), int(numbers[1]))]
+        return [partial(derived.pieces, low=int(numbers[0]), high=int(numbers[1]))]
     return []
 
 

@@ -21,6 +21,16 @@ def document_of(tokens: Tokens) -> NDArray[np.int64]:
     return np.repeat(np.arange(len(tokens.documents)), np.diff(tokens.documents, prepend=0))
 
 
+def one_after_the_other(parts: list[Tokens]) -> Tokens:
+    """Return the names of all parts of one document, without their places."""
+    stops, length = [], 0
+    for part in parts:
+        stops.append(part.stops + length)
+        length += len(part.letters)
+    letters, ends = np.concatenate([part.letters for part in parts]), np.concatenate(stops)
+    return Tokens(letters, ends, NONE, NONE, NONE, NONE, NONE, np.array([len(ends)]))
+
+
 def joined(tokens: Tokens, members: NDArray[np.int64], mark: int) -> Tokens:
     """Return a token for each row of members, which stand in one document each: their names with the mark between."""
     owners = document_of(tokens)[members[:, -1]]

@@ -1,6 +1,7 @@
 """Texts to sparse rows of feature counts: analyser and vocabulary together; `Categorizer` holds one."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from itertools import islice
 from typing import Any
 
@@ -11,16 +12,16 @@ from thresher.errors import ParameterError, TextError
 from thresher.growing import extended
 from thresher.kernels.rows import Rows
 from thresher.kernels.tokens import Tokens
-from thresher.kernels.vocabulary import add_counts, count_few, rows_from_entries
-from thresher.spilling import SpillingArray, documents_with, joined_rows, release
+from thresher.kernels.vocabulary import add_counts, rows_from_entries
+from thresher.spilling import SpillingArray, documents_with, give_back, joined_rows, release
 from thresher.text.analysers import CONSTANT, Analyser, Part, Text
-from thresher.text.derived import NONE, document_of, gathered
+from thresher.text.derived import NONE, document_of, gathered, one_after_the_other
 from thresher.text.tokens import names, places_in
 from thresher.text.vocabulary import Vocabulary, entries
 from thresher.threads import ahead, count_threads
 
 BATCH_TEXTS, BATCH_LETTERS = 768, 2**22
-FIT_TEXTS = 192  # less memory, while several batches are on their way
+FIT_TEXTS = 64  # less memory, while several batches are on their way
 MOST_FEATURES = 2**20
 MEMORY = 128_000_000  # of rows, in bytes
 _FIRST_TOTALS = 2**16
@@ -89,7 +90,12 @@ class TextFeatures:
 
     def names_of(self, numbers: NDArray[np.integer]) -> list[str]:
         """Return the names of some features."""
-        return names(*gathered(self.vocabulary.letters, self.vocabulary.stops, numbers))
+        return self.names_now()(numbers)
+
+    def names_now(self) -> Callable[[NDArray[np.integer]], list[str]]:
+        """Return what gives the names of features as they are numbered now, whatever becomes of the numbers."""
+        letters, stops = self.vocabulary.letters, self.vocabulary.stops
+        return lambda numbers: names(*gathered(letters, stops, numbers))
 
     @property
     def is_word(self) -> NDArray[np.bool_]:
@@ -115,12 +121,14 @@ class TextFeatures:
             add_counts(counted, totals)
         if not ends:
             raise TextError("there are no texts to learn from")
+        give_back()
         chosen = self._choose(totals[: seen.count])
         first = _first_features(self.has_constant, self.max_features)
         self.vocabulary = first.followed_by(seen, chosen)
         renumbered = np.full(seen.count, -1, dtype=np.int64)
         renumbered[chosen] = first.count + np.arange(len(chosen))
         rows = _all_rows(found, ends, renumbered, self.vocabulary.count, memory)
+        give_back()
         self.n_documents, self.document_counts = len(rows.indptr) - 1, documents_with(rows)
         self.document_counts[: first.count] = self.n_documents
         return rows
@@ -152,12 +160,17 @@ class TextFeatures:
 
     def _single_row(self, texts: list[Text], grow: bool) -> Rows:
         """Return the row of one text, without the ways of many."""
-        found = [self.vocabulary.numbers(tokens, grow) for tokens in self.analyser(texts)]
-        numbers = found[0] if len(found) == 1 else np.concatenate(found)
-        indices, counts = np.empty(len(numbers), dtype=np.int32), np.empty(len(numbers), dtype=np.float32)
-        filled = count_few(numbers, indices, counts)
+        parts = self.analyser(texts)
+        tokens = parts[0] if len(parts) == 1 else one_after_the_other(parts)
+        indices, counts = self.vocabulary.counted(tokens, grow)
         self._count_late()
-        return Rows(np.array([0, filled]), indices[:filled], counts[:filled], self.vocabulary.count)
+        return Rows(np.array([0, len(indices)]), indices, counts, self.vocabulary.count)
+
+    def view(self) -> "TextFeatures":
+        """Return features that share what they know with these, and take up nothing that is learned later."""
+        twin = copy(self)
+        twin.vocabulary = copy(self.vocabulary)
+        return twin
 
     def _count_late(self) -> None:
         """Note that new features were in no document of `fit`."""

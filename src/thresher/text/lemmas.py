@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable
 from functools import cache, partial
+from threading import local
 from typing import Any
 
 import numpy as np
@@ -20,23 +21,26 @@ _NEEDED = "lemmas need more packages (pip install 'thresher[lemmas]')"
 class WordMap:
     """A function of words that is asked once for each distinct word; an empty answer drops the word.
 
-    What it remembers is bounded: past so many words it starts afresh.
+    What it remembers is bounded: past so many words it starts afresh. Each thread remembers by itself.
     """
 
     def __init__(self, function: Callable[[str], str]) -> None:
         self._function = function
-        self._seen = Vocabulary()
-        self._answers: list[bytes] = []
+        self._own = local()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return WordMap, (self._function,)
 
     def __call__(self, tokens: Tokens) -> Tokens:
         """Return the tokens with each word replaced by the function's answer."""
-        if self._seen.count > MOST_REMEMBERED:
-            self._seen, self._answers = Vocabulary(), []
-        numbers = self._seen.numbers(tokens)
-        if self._seen.count > len(self._answers):
-            self._answers += [self._function(word).encode() for word in self._seen.names[len(self._answers) :]]
-        letters = np.frombuffer(b"".join(self._answers), dtype=np.uint8)
-        return replaced(tokens, numbers, letters, np.cumsum([len(answer) for answer in self._answers], dtype=np.int64))
+        own = self._own
+        if not hasattr(own, "seen") or own.seen.count > MOST_REMEMBERED:
+            own.seen, own.answers = Vocabulary(), []
+        numbers = own.seen.numbers(tokens)
+        if own.seen.count > len(own.answers):
+            own.answers += [self._function(word).encode() for word in own.seen.names[len(own.answers) :]]
+        letters = np.frombuffer(b"".join(own.answers), dtype=np.uint8)
+        return replaced(tokens, numbers, letters, np.cumsum([len(answer) for answer in own.answers], dtype=np.int64))
 
 
 @cache

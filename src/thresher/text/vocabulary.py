@@ -12,10 +12,12 @@ from thresher.kernels.vocabulary import (
     Table,
     add_names,
     count_entries,
+    count_few,
     fill_slots,
     find_names,
     hash_names,
     make_keys,
+    number_and_count,
 )
 from thresher.text.derived import gathered
 from thresher.text.tokens import names
@@ -79,10 +81,24 @@ class Vocabulary:
         missing = True
         if found is None:
             found = np.empty(len(tokens.stops), dtype=np.int32)
-            missing = find_names(tokens.letters, tokens.stops, *_keys(tokens), self._table, found) > 0
+            missing = find_names(tokens.letters, tokens.stops, *_keys(tokens), self.count, self._table, found) > 0
         if grow and missing:
             self._add(tokens, found)
         return found
+
+    def counted(self, tokens: Tokens, grow: bool) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Return the numbers of one document's tokens, sorted and each once, and how often it has them."""
+        size, keys = len(tokens.stops), _keys(tokens)
+        numbers, indices, counts = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.float32)
+        most = self.most if grow else 0
+        done, self.count, filled = number_and_count(
+            tokens.letters, tokens.stops, *keys, self.count, most, self._table, numbers, indices, counts
+        )
+        if done < size:
+            self._make_room(tokens, done)
+            self._add(tokens, numbers)
+            filled = count_few(numbers, indices, counts)
+        return indices[:filled], counts[:filled]
 
     def _add(self, tokens: Tokens, numbers: NDArray[np.int32]) -> None:
         """Give numbers to the tokens that have none, up to the cap; writes `numbers`."""

@@ -1,0 +1,74 @@
+"""Threads that predict with views of a model while another thread teaches it: nobody waits, and nothing breaks."""
+
+from threading import Event, Thread
+from typing import Any
+
+import numpy as np
+import pytest
+
+from thresher import Categorizer
+from thresher.errors import ThresherError
+
+TEXTS = ["crude oil rose", "oil and gas", "wheat harvest", "corn and wheat", "gold mine", "silver and gold"] * 5
+CATEGORIES = ["energy", "energy", "grain", "grain", "metal", "metal"] * 5
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"preset": "paper"},
+    {"sparse": True},
+    {"analyser": "nouns-and-verbs"},
+    {"learner": "perceptron"},
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_readers_see_a_whole_model_while_it_learns(settings: dict[str, Any]) -> None:
+    model = Categorizer(min_count=1, **settings).fit(TEXTS, CATEGORIES)
+    current, ended, failures, seen = [model.view()], Event(), list[BaseException](), set[int]()
+
+    def read() -> None:
+        try:
+            while not ended.is_set():
+                view = current[0]
+                scores = view.decision_function([*TEXTS[:6], "words new1 new2 new50 that come late"])
+                assert scores.shape == (7, len(view.categories))
+                assert np.isfinite(scores).all()
+                assert all(set(found) <= set(view.categories) for found in view.predict(TEXTS[:6]))
+                seen.add(len(view.categories))
+        except BaseException as error:
+            failures.append(error)
+
+    readers = [Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    for i in range(120):
+        model.learn(f"words new{i} new{i + 1} of kind {i % 7}", accept=[f"kind {i % 7 + i // 20}"])
+        current[0] = model.view()
+    ended.set()
+    for reader in readers:
+        reader.join()
+    assert not failures
+    assert len(seen) > 1
+    assert current[0].predict(TEXTS) == model.predict(TEXTS)
+    assert current[0].digest() == model.digest()
+
+
+def test_a_view_keeps_its_words_and_categories() -> None:
+    model = Categorizer(min_count=1).fit(TEXTS, CATEGORIES)
+    view = model.view()
+    model.learn("tin and zinc", accept=["tin"])
+    assert view.categories == ["energy", "grain", "metal"]
+    assert view.empty(["zinc"]).tolist() == [True]
+    assert model.empty(["zinc"]).tolist() == [False]
+
+
+def test_a_view_cannot_be_taught() -> None:
+    model = Categorizer(min_count=1).fit(TEXTS, CATEGORIES)
+    digest, view = model.digest(), model.view()
+    for teach in (
+        lambda: view.learn("tin and zinc", accept=["tin"]),
+        lambda: view.partial_fit(["tin"], ["metal"]),
+        lambda: list(view.stream([("tin", "metal")])),
+    ):
+        with pytest.raises(ThresherError, match=r"a view of a model cannot learn \(teach the model itself\)"):
+            teach()
+    assert model.digest() == digest
