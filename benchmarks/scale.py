@@ -134,7 +134,7 @@ def lines_of(curve: Curve, found: list[Point]) -> list[str]:
         lines.append(f"| {counts} | {point.read:.1f} | {point.fit:.1f} | {point.peak:,.0f} | {point.predict:.1f} |")
     late = found[2:] if len(found) > 4 else found
     if len(late) > 1:
-        sizes = [float(point.size) for point in late]
+        sizes = [float(point.categories if curve.name == "categories" else point.size) for point in late]
         told = {
             "read and fit": [point.read + point.fit for point in late],
             "peak memory": [point.peak for point in late],

@@ -226,7 +226,7 @@ def test_failed_growth_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatc
     def no_memory(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("thresher.learners.blocks.aligned_full", no_memory)
+    monkeypatch.setattr("thresher.learners.blocks.aligned_empty", no_memory)
     with pytest.raises(MemoryError):
         learner.partial_fit(problem.rows, [[500]] * 14)
     assert state(learner) == before

@@ -190,7 +190,7 @@ class Categorizer:
         A category that is not known yet is added if it is accepted, and an error if it is rejected. The constant
         feature learns too, but is no word and not reported.
         """
-        accepted, rejected = category_set(accept), category_set(reject)
+        accepted, rejected = category_set(accept), category_set(reject) if reject != () else []
         known, numbers = len(self.categories), self._numbers()
         self._check_correction(accepted, rejected)
         new = [name for name in accepted if name not in numbers]
@@ -211,7 +211,7 @@ class Categorizer:
     def _check_correction(self, accepted: list[str], rejected: list[str]) -> None:
         if not accepted and not rejected:
             raise TextError("a correction accepts or rejects at least one category")
-        both = sorted(set(accepted) & set(rejected))
+        both = sorted(set(accepted) & set(rejected)) if rejected else []
         if both:
             raise TextError(f"category {both[0]!r} is both accepted and rejected")
         for name in rejected:
@@ -238,15 +238,12 @@ class Categorizer:
 
     def _take(self, rows: Rows, labels: Labels, names: list[str]) -> NDArray[np.int64]:
         """Learn rows of counts, and make room for new categories; returns the mistakes by category."""
-        before = np.zeros(len(names), dtype=np.int64)
-        if self.categories:
-            before[: len(self.categories)] = self.learner.online_mistakes_
-        self.learner.learn_checked(self._strong(rows), labels, len(names))
+        mistakes = self.learner.learn_checked(self._strong(rows), labels, len(names))
         added = len(names) - len(self.categories)
         if added:
             self.categories = names
             self.decisions = self.decisions.extended(added, float(self.settings["theta"]), 1.0)
-        return self.learner.online_mistakes_ - before
+        return mistakes
 
     def view(self) -> Self:
         """Return a model for other threads to predict with while this one learns: neither waits for the other.
@@ -286,10 +283,10 @@ class Categorizer:
         found = {}
         for c in categories:
             if c < len(self.categories) and self.learner.is_fitted:
-                indices, weights = rows.indices, np.zeros(len(rows.indices), dtype=np.float32)
+                known, weights = rows.indices, np.zeros(len(rows.indices), dtype=np.float32)
                 if rows.n_features > self.learner.n_features_:
-                    indices = indices[indices < self.learner.n_features_]
-                weights[: len(indices)] = self.learner.category_weights(c, indices, last=True)
+                    known = known[known < self.learner.n_features_]
+                weights[: len(known)] = self.learner.category_weights(c, known, last=True)
                 found[self.categories[c]] = weights
         return found
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.kernels.rows import Rows
+from thresher.kernels.rows import Rows, hash_rows
 
 KEPT = 400
 
@@ -67,14 +67,27 @@ class Reservoir:
             self.documents[place], places[text] = document, [place]
         return document
 
-    def add_row(self, rows: Rows, row: int, categories: Iterable[int]) -> None:
-        """See one more document with all its categories, as `add` does; only one that is kept is copied."""
-        if len(self.documents) == KEPT and scattered(self.seen + 1) % (self.seen + 1) >= KEPT:
-            own = slice(rows.indptr[row], rows.indptr[row + 1])
-            if rows.indices[own].tobytes() + rows.data[own].tobytes() not in self._texts():
-                self.seen += 1
-                return
-        self.add(kept(rows, row, categories))
+    def add_rows(self, rows: Rows, labels: list[list[int]]) -> None:
+        """See more documents with all their categories, as `add` does; only those that may be kept are looked at."""
+        before = self.seen
+        for row in self._of_note(rows):
+            self.seen = before + row
+            self.add(kept(rows, row, labels[row]))
+        self.seen = before + len(labels)
+
+    def _of_note(self, rows: Rows) -> list[int]:
+        """Return the rows that are drawn, or whose text may be among those kept or come again."""
+        n_rows = len(rows.indptr) - 1
+        if len(self.documents) < KEPT:
+            return list(range(n_rows))
+        numbers = np.arange(self.seen + 1, self.seen + n_rows + 1, dtype=np.uint64)
+        drawn = all_scattered(numbers) % numbers < KEPT
+        known, hashes = np.empty(KEPT, dtype=np.int64), np.empty(n_rows, dtype=np.int64)
+        hash_rows(*self.rows(rows.n_features)[:3], known)
+        hash_rows(*rows[:3], hashes)
+        _, places, counts = np.unique(hashes, return_inverse=True, return_counts=True)
+        found: list[int] = np.flatnonzero(drawn | np.isin(hashes, known) | (counts[places] > 1)).tolist()
+        return found
 
     def _texts(self) -> dict[bytes, list[int]]:
         """Return the places of each text among the documents."""
@@ -118,6 +131,17 @@ def scattered(number: int) -> int:
     number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 & mask
     number = (number ^ number >> 27) * 0x94D049BB133111EB & mask
     return number ^ number >> 31
+
+
+def all_scattered(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return `scattered` of each number.
+
+    >>> all_scattered(np.array([1, 2], dtype=np.uint64)).tolist()
+    [6238072747940578789, 15839785061582574730]
+    """
+    numbers = (numbers ^ numbers >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ numbers >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(numbers ^ numbers >> np.uint64(31))
 
 
 def kept(rows: Rows, row: int, categories: Iterable[int], complete: bool = True) -> Kept:

@@ -68,7 +68,8 @@ def _batches(documents: Iterable[tuple[Text, Any]]) -> Iterator[tuple[list[Pair]
 
 
 def _pair(document: Any) -> Pair:
-    if isinstance(document, str) or not isinstance(document, Sequence) or len(document) != 2:
+    is_pair = type(document) is tuple or (isinstance(document, Sequence) and not isinstance(document, str))
+    if not is_pair or len(document) != 2:
         raise TextError("a stream is made of pairs, a text and its categories")
     text, categories = document
     return Pair(text, sorted_names(categories))
@@ -126,10 +127,9 @@ def _learned(model: "Categorizer", rows: Rows, pairs: list[Pair], known: int) ->
     learned = np.flatnonzero(filled)
     scores = np.zeros((len(pairs), len(numbers)), dtype=np.float32)
     judged = listed_labels([sorted(labels[i]) for i in learned.tolist()])
-    strong = model._strong(_without_empty(model._with_late_idf(rows)))
-    scores[learned] = model.learner.stream_checked(strong, judged)
-    for i in learned.tolist():
-        model.reservoir.add_row(rows, i, labels[i])
+    taught = _without_empty(model._with_late_idf(rows))
+    scores[learned] = model.learner.stream_checked(model._strong(taught), judged)
+    model.reservoir.add_rows(taught, [labels[i] for i in learned.tolist()])
     predicted = model._names(scores, ~_has_known_word(rows, known))
     return [Streamed(*found) for found in zip(predicted, filled.tolist(), strict=True)]
 

@@ -72,9 +72,18 @@ def any_listed(indptr: NDArray[np.int64], categories: NDArray[np.int32], row: in
 
 @kernel
 def learn_rows(
-    examples: Examples, order: NDArray[np.int64], rule: Rule, block: int, lanes: Lanes, weights: Weights
+    examples: Examples,
+    order: NDArray[np.int64],
+    rule: Rule,
+    block: int,
+    lanes: Lanes,
+    weights: Weights,
+    found: NDArray[np.float32],
 ) -> None:
-    """Learn the rows in `order` for one block of categories; writes the block's lanes and weights."""
+    """Learn the rows in `order` for one block of categories; writes the block's lanes and weights.
+
+    Where `found` has rows, (rows, categories), it gets the score that each row had before it was learned.
+    """
     # The arrays of a tuple are taken out once: each look into it counts references.
     indptr, indices, strengths, _ = examples.rows
     label_indptr, categories, _, others = examples.labels
@@ -90,6 +99,7 @@ def learn_rows(
         if others == 0 and not listed:
             continue
         score_lanes(indices, strengths, start, stop, weight, marks, scores)
+        keep_scores(scores, row, first, found)
         if others < 0:
             for lane in range(width):
                 seen[lane] += learning[lane]
@@ -107,10 +117,25 @@ def learn_rows(
 
 
 @kernel
-def learn_blocks(examples: Examples, order: NDArray[np.int64], rule: Rule, lanes: Lanes, weights: Weights) -> None:
-    """Learn the rows in `order` for all blocks, one after the other; writes lanes and weights."""
+def keep_scores(scores: NDArray[np.float32], row: int, first: int, found: NDArray[np.float32]) -> None:
+    """Write the scores of a block that starts at category `first` into the row of `found`, if it has rows."""
+    if len(found) > 0:
+        for category in range(first, min(first + len(scores), found.shape[1])):
+            found[row, category] = scores[category - first]
+
+
+@kernel
+def learn_blocks(
+    examples: Examples,
+    order: NDArray[np.int64],
+    rule: Rule,
+    lanes: Lanes,
+    weights: Weights,
+    found: NDArray[np.float32],
+) -> None:
+    """Learn the rows in `order` for all blocks, one after the other; writes lanes, weights and `found`."""
     for block in range(weights.weight.shape[0]):
-        learn_rows(examples, order, rule, block, lanes, weights)
+        learn_rows(examples, order, rule, block, lanes, weights, found)
 
 
 @kernel
@@ -128,12 +153,3 @@ def score_rows(
             score_lanes(indices, strengths, indptr[row], indptr[row + 1], own, lanes, total)
             for category in range(first, last):
                 scores[row, category] = total[category - first]
-
-
-@kernel
-def stream_blocks(examples: Examples, rule: Rule, lanes: Lanes, weights: Weights, scores: NDArray[np.float32]) -> None:
-    """Score each row, then learn it, before the next one; writes `scores` (rows, categories), lanes and weights."""
-    order = np.arange(len(examples.rows.indptr) - 1)
-    for row in range(len(order)):
-        score_rows(examples.rows, row, row + 1, lanes.lanes, weights.weight, scores)
-        learn_blocks(examples, order[row : row + 1], rule, lanes, weights)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from thresher.kernels.compiler import kernel
 from thresher.kernels.exponentials import write_exponentials
 from thresher.kernels.lanes import score_lanes
-from thresher.kernels.passes import Examples, Lanes, any_listed, any_over, score_rows, set_limits, set_targets
+from thresher.kernels.passes import Examples, Lanes, any_listed, any_over, keep_scores, set_limits, set_targets
 from thresher.kernels.weights import DISCARDED, PRESENT, Rule, Weights, block_of, clamped
 
 _LARGEST_EXPONENT = 40.0  # no product with a weight leaves float32
@@ -82,10 +82,12 @@ def learn_regularized_rows(
     lanes: Lanes,
     weights: Weights,
     duals: NDArray[np.float32],
+    found: NDArray[np.float32],
 ) -> None:
     """Learn the rows in `order` for one block; writes the block's lanes and weights, and the rows' dual weights.
 
-    A mistake is a score within the range, or on its wrong side, that moves the dual weight up.
+    Where `found` has rows, (rows, categories), it gets the score that each row had before it was learned. A mistake is
+    a score within the range, or on its wrong side, that moves the dual weight up.
     """
     indptr, indices, strengths, _ = examples.rows
     label_indptr, categories, _, others = examples.labels
@@ -106,6 +108,7 @@ def learn_regularized_rows(
         if others == 0 and not listed:
             continue
         score_lanes(indices, strengths, start, stop, weight, marks, scores)
+        keep_scores(scores, row, first, found)
         if others < 0:
             for lane in range(width):
                 seen[lane] += learning[lane]
@@ -135,23 +138,14 @@ def learn_regularized_rows(
 
 @kernel
 def learn_regularized_blocks(
-    examples: Examples, order: NDArray[np.int64], rule: Rule, lanes: Lanes, weights: Weights
+    examples: Examples,
+    order: NDArray[np.int64],
+    rule: Rule,
+    lanes: Lanes,
+    weights: Weights,
+    found: NDArray[np.float32],
 ) -> None:
-    """Learn the rows in `order` for all blocks, from dual weights of 0; writes lanes and weights."""
+    """Learn the rows in `order` for all blocks, from dual weights of 0; writes lanes, weights and `found`."""
     for block in range(weights.weight.shape[0]):
         duals = np.zeros((len(examples.rows.indptr) - 1, len(lanes.lanes)), dtype=np.float32)
-        learn_regularized_rows(examples, order, rule, block, lanes, weights, duals)
-
-
-@kernel
-def stream_regularized_blocks(
-    examples: Examples, rule: Rule, lanes: Lanes, weights: Weights, scores: NDArray[np.float32]
-) -> None:
-    """Score each row, then learn it from a dual weight of 0, before the next one; writes scores, lanes and weights."""
-    order = np.arange(len(examples.rows.indptr) - 1)
-    duals = np.zeros((len(order), len(lanes.lanes)), dtype=np.float32)
-    for row in range(len(order)):
-        score_rows(examples.rows, row, row + 1, lanes.lanes, weights.weight, scores)
-        for block in range(weights.weight.shape[0]):
-            duals[row] = np.float32(0)
-            learn_regularized_rows(examples, order[row : row + 1], rule, block, lanes, weights, duals)
+        learn_regularized_rows(examples, order, rule, block, lanes, weights, duals, found)

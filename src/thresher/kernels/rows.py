@@ -156,3 +156,16 @@ def count_features(indices: NDArray[np.int32], counts: NDArray[np.int64]) -> Non
     """Add to `counts` how often each feature is listed."""
     for feature in indices:
         counts[feature] += 1
+
+
+@kernel
+def hash_rows(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], data: NDArray[np.float32], hashes: NDArray[np.int64]
+) -> None:
+    """Write a number for each row that is the same for the same row, and seldom for another."""
+    for row in range(len(hashes)):
+        hashed = np.int64(indptr[row + 1] - indptr[row])
+        for k in range(indptr[row], indptr[row + 1]):
+            count = np.int64(min(data[k], np.float32(2.0**20)))
+            hashed = (hashed * 1000003 + indices[k] * 31 + count) & 0xFFFFFFFFFF
+        hashes[row] = hashed

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.kernels.passes import Examples, Lanes, learn_blocks, score_rows, stream_blocks
-from thresher.kernels.regularized import learn_regularized_blocks, stream_regularized_blocks
+from thresher.kernels.passes import Examples, Lanes, learn_blocks, score_rows
+from thresher.kernels.regularized import learn_regularized_blocks
 from thresher.kernels.rows import Rows
 from thresher.kernels.weights import DISCARDED, LATE, PRESENT, REGULARIZED_WINNOW, Rule, Weights, mean_weights
 from thresher.learners.slices import SLICE_WORK, slices
@@ -18,6 +18,7 @@ WIDEST_BLOCK = 16
 _CACHE_LINE = 64
 _GROWTH = 1.5
 LANES = tuple(range(32))
+NOT_KEPT = np.zeros((0, 0), dtype=np.float32)  # what kernels are given where nobody wants the scores
 
 
 class Start(NamedTuple):
@@ -31,18 +32,17 @@ class Start(NamedTuple):
     late_zero: bool = False
 
 
-def aligned_full(shape: tuple[int, ...], value: Any) -> NDArray[Any]:
+def aligned_empty(shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
     """Return an array that starts at a cache line, so that a row of lanes never straddles two.
 
-    >>> aligned_full((2, 16), np.float32(1)).ctypes.data % 64
+    >>> aligned_empty((2, 16), np.float32).ctypes.data % 64
     0
     """
-    dtype = np.asarray(value).dtype
+    dtype = np.dtype(kind)
     size = int(np.prod(shape)) * dtype.itemsize
     memory = np.empty(size + _CACHE_LINE, dtype=np.uint8)
     offset = -memory.ctypes.data % _CACHE_LINE
-    array = memory[offset : offset + size].view(dtype).reshape(shape)
-    array.fill(value)
+    array: NDArray[Any] = memory[offset : offset + size].view(dtype).reshape(shape)
     return array
 
 
@@ -73,23 +73,38 @@ class Blocks:
         self.n_categories = n_categories
         self.examples = np.zeros((self._count(n_categories), self.width), dtype=np.int64)
         self.weights = self._new_weights(n_features)
+        self._fill(slice(None), slice(0, n_features))
         self._mean: NDArray[np.float32] | None = None
 
     def _count(self, n_categories: int) -> int:
         return -(-max(n_categories, 1) // self.width)
 
     def _new_weights(self, capacity: int) -> Weights:
-        def array(kept: bool, value: Any) -> NDArray[Any]:
-            return aligned_full((len(self.examples), capacity if kept else 0, self.width), value)
+        """Return arrays with room for so many features, and nothing in them yet."""
+
+        def array(kept: bool, kind: Any) -> NDArray[Any]:
+            return aligned_empty((len(self.examples), capacity if kept else 0, self.width), kind)
 
         start = self.start
         return Weights(
-            weight=array(True, start.positive - start.negative),
-            positive=array(start.balanced, start.positive),
-            negative=array(start.balanced, start.negative),
-            absent=array(start.discard or start.late_zero, np.uint8(PRESENT)),
-            moment=array(start.average, np.float64(0)),
+            weight=array(True, np.float32),
+            positive=array(start.balanced, np.float32),
+            negative=array(start.balanced, np.float32),
+            absent=array(start.discard or start.late_zero, np.uint8),
+            moment=array(start.average, np.float64),
         )
+
+    def _fill(self, blocks: slice, features: slice, late: bool = False) -> None:
+        """Let the features of some blocks weigh what all do at the start, or nothing if they come late."""
+        start, (weight, positive, negative, absent, moment) = self.start, self.weights
+        weight[blocks, features] = 0 if late else start.positive - start.negative
+        if start.balanced:
+            positive[blocks, features] = start.positive
+            negative[blocks, features] = start.negative
+        if absent.shape[1]:
+            absent[blocks, features] = LATE if late else PRESENT
+        if start.average:
+            moment[blocks, features] = 0
 
     def forget(self) -> None:
         """Let every feature weigh nothing until it is met."""
@@ -124,33 +139,38 @@ class Blocks:
         wider = self.fixed_width is None and fitting_width(n_categories) > self.width
         if n_features > self.weights.weight.shape[1] or wider or self._count(n_categories) > len(self.examples):
             self._move(n_features, n_categories, fitting_width(n_categories) if wider else self.width)
+        if n_features > self.n_features:
+            self._fill(slice(None), slice(self.n_features, n_features), late=self.start.late_zero)
+            self.n_features = n_features
         if self.start.late_zero:
-            self._set_late(n_features, n_categories)
-        self.n_features = max(self.n_features, n_features)
+            self._set_late(range(self.n_categories, n_categories))
         self.n_categories = max(self.n_categories, n_categories)
 
-    def _set_late(self, n_features: int, n_categories: int) -> None:
-        """Let new features weigh nothing for any category, and all features for new categories."""
-        for array, value in ((self.weights.absent, LATE), (self.weights.weight, 0)):
-            array[:, self.n_features : n_features] = value
-            for category in range(self.n_categories, n_categories):
-                block, lane = divmod(category, self.width)
-                array[block, : max(self.n_features, n_features), lane] = value
+    def _set_late(self, categories: range) -> None:
+        """Let all features weigh nothing for new categories."""
+        for category in categories:
+            block, lane = divmod(category, self.width)
+            self.weights.absent[block, : self.n_features, lane] = LATE
+            self.weights.weight[block, : self.n_features, lane] = 0
 
     def _move(self, n_features: int, n_categories: int, width: int) -> None:
         """Move everything into larger arrays, with room to spare for features yet to come."""
         capacity = self.weights.weight.shape[1]
         if n_features > capacity:
             capacity = max(n_features, int(capacity * _GROWTH))
-        grown = Blocks(self.start, capacity, n_categories, width)
+        grown, known = self.view(), slice(0, self.n_features)
+        grown.width = width
+        grown.examples = np.zeros((grown._count(n_categories), width), dtype=np.int64)
         grown.examples.reshape(-1)[: self.n_categories] = self.examples.reshape(-1)[: self.n_categories]
+        grown.weights = grown._new_weights(capacity)
+        same = len(self.examples) if width == self.width else 0
+        grown._fill(slice(same, None), known)
         for target, source in _pairs(grown.weights, self.weights):
-            if width == self.width:
-                target[: source.shape[0], : source.shape[1]] = source
-                continue
-            for category in range(self.n_categories):
+            if same:
+                target[:same, known] = source[:same, known]
+            for category in range(0 if same else self.n_categories):
                 new, old = divmod(category, width), divmod(category, self.width)
-                target[new[0], : source.shape[1], new[1]] = source[old[0], :, old[1]]
+                target[new[0], known, new[1]] = source[old[0], known, old[1]]
         self.weights, self.examples, self.width = grown.weights, grown.examples, width
 
     def view(self) -> "Blocks":
@@ -163,7 +183,7 @@ class Blocks:
         twin.examples = self.examples.copy()
         twin.weights = self._new_weights(self.weights.weight.shape[1])
         for target, source in _pairs(twin.weights, self.weights):
-            target[...] = source
+            target[:, : self.n_features] = source[:, : self.n_features]
         return twin
 
     def gathered(self, categories: NDArray[np.int64]) -> tuple["Blocks", list[tuple[int, int]]]:
@@ -195,23 +215,20 @@ class Blocks:
 
     def learn(self, examples: Examples, rule: Rule) -> NDArray[np.int64]:
         """Make one pass over a few rows, in the order given; returns the mistakes by category."""
-        lanes = self._lanes()
-        learn = learn_regularized_blocks if rule.learner == REGULARIZED_WINNOW else learn_blocks
-        learn(examples, np.arange(len(examples.rows.indptr) - 1), rule, lanes, self.weights)
-        self._mean = None
-        return self.count_by_category(lanes.mistakes)
+        return self._learn(examples, rule, NOT_KEPT)
 
     def stream(self, examples: Examples, rule: Rule) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """Score each of a few rows, then learn it; returns the scores, and the mistakes by category."""
         scores = np.empty((len(examples.rows.indptr) - 1, self.n_categories), dtype=np.float32)
-        lanes = self._lanes()
-        stream = stream_regularized_blocks if rule.learner == REGULARIZED_WINNOW else stream_blocks
-        stream(examples, rule, lanes, self.weights, scores)
-        self._mean = None
-        return scores, self.count_by_category(lanes.mistakes)
+        return scores, self._learn(examples, rule, scores)
 
-    def _lanes(self) -> Lanes:
-        return Lanes(self.lanes, self.learning(), self.examples, np.zeros(self.examples.shape, dtype=np.int64))
+    def _learn(self, examples: Examples, rule: Rule, scores: NDArray[np.float32]) -> NDArray[np.int64]:
+        mistakes = np.zeros(self.examples.shape, dtype=np.int64)
+        lanes = Lanes(self.lanes, self.learning(), self.examples, mistakes)
+        learn = learn_regularized_blocks if rule.learner == REGULARIZED_WINNOW else learn_blocks
+        learn(examples, np.arange(len(examples.rows.indptr) - 1), rule, lanes, self.weights, scores)
+        self._mean = None
+        return self.count_by_category(mistakes)
 
     def score(self, rows: Rows, n_threads: int) -> NDArray[np.float32]:
         """Return the scores, (rows, categories), made by threads over ranges of rows."""
@@ -265,7 +282,7 @@ class Blocks:
         few = Weights._make(
             array[block : block + 1, features] if array.shape[1] else array[:1] for array in self.weights
         )
-        mean = aligned_full(few.weight.shape, np.float32(0))
+        mean = aligned_empty(few.weight.shape, np.float32)
         mean_weights(few, self.examples[block : block + 1], mean)
         return np.asarray(mean[0, :, lane])
 
@@ -302,7 +319,7 @@ class Blocks:
         if not self.start.average:
             return self.weights.weight
         if self._mean is None:
-            self._mean = self._means(self.weights)
+            self._mean = self._means(self.weights, self.n_features)
         return self._mean
 
     def _scoring(self, rows: Rows) -> tuple[Rows, NDArray[np.float32]]:
@@ -311,10 +328,10 @@ class Blocks:
             return rows, self.scoring_weight()
         features, renumbered = np.unique(rows.indices, return_inverse=True)
         few = Weights._make(array[:, features] if array.shape[1] else array for array in self.weights)
-        return rows._replace(indices=renumbered.astype(np.int32)), self._means(few)
+        return rows._replace(indices=renumbered.astype(np.int32)), self._means(few, len(features))
 
-    def _means(self, weights: Weights) -> NDArray[np.float32]:
-        mean = aligned_full(weights.weight.shape, np.float32(0))
+    def _means(self, weights: Weights, n_features: int) -> NDArray[np.float32]:
+        mean = aligned_empty((len(self.examples), n_features, self.width), np.float32)
         mean_weights(weights, self.examples, mean)
         return mean
 

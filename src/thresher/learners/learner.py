@@ -158,17 +158,18 @@ class MistakeDrivenLearner(Settings):
         self.average_active_ = average_active
         return self
 
-    def learn_checked(self, rows: Rows, labels: Labels, n_categories: int) -> None:
+    def learn_checked(self, rows: Rows, labels: Labels, n_categories: int) -> NDArray[np.int64]:
         """Go on learning from rows and labels that are known to be in order, such as a `Categorizer` makes.
+
+        Returns the mistakes by category.
 
         The parameters are those of the call before: they are neither read nor checked again.
         """
         if self._blocks is None:
-            self.partial_fit(rows, labels, n_categories=n_categories)
-            return
+            return self.partial_fit(rows, labels, n_categories=n_categories).online_mistakes_
         rule, steps = self._as_before()
         strong = strengths(rows, self.strength, self.normalize, checked=True)
-        self._go_on(Examples(strong, labels, steps), rule, self._blocks, n_categories)
+        return self._go_on(Examples(strong, labels, steps), rule, self._blocks, n_categories)
 
     def stream_checked(self, rows: Rows, labels: Labels) -> NDArray[np.float32]:
         """Score each row, then learn it, before the next one; returns the raw scores. For a few rows at a time.
@@ -196,8 +197,8 @@ class MistakeDrivenLearner(Settings):
         blocks: Blocks | ListedWeights,
         count: int,
         progress: Report | None = None,
-    ) -> None:
-        """Make one pass; a long one leaves the learner as it was if it is interrupted."""
+    ) -> NDArray[np.int64]:
+        """Make one pass; a long one leaves the learner as it was if it is interrupted. Returns the mistakes."""
         checked = examples.rows
         long = len(checked.indices) * count > SLICE_WORK
         blocks = blocks.copy() if long else blocks
@@ -205,7 +206,7 @@ class MistakeDrivenLearner(Settings):
         if long and isinstance(blocks, Blocks):
             once = Schedule(max_passes=1, shuffle=False, seed=0, discarding=None)
             training = Training(examples, rule, once, blocks)
-            mistakes = training.run(count_threads(self.n_threads), progress).mistakes[0]
+            mistakes: NDArray[np.int64] = training.run(count_threads(self.n_threads), progress).mistakes[0]
         else:
             mistakes = blocks.learn(examples, rule)
             if progress is not None:
@@ -217,6 +218,7 @@ class MistakeDrivenLearner(Settings):
         self._blocks = blocks
         self.online_mistakes_ = _extended(self.online_mistakes_, count) + mistakes
         self.positives_ = _extended(self.positives_, count) + _count_positives(examples.labels, count)
+        return mistakes
 
     def _first_blocks(self, average_active: float, rows: Rows) -> Blocks | ListedWeights:
         """Return weights that know the rows' features, or none of them if whatever comes in partial_fit comes late."""

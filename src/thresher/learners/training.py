@@ -11,7 +11,7 @@ from thresher.kernels.passes import Examples, Lanes, learn_rows
 from thresher.kernels.regularized import learn_regularized_rows
 from thresher.kernels.shuffle import seeded_state, shuffle_rows
 from thresher.kernels.weights import REGULARIZED_WINNOW, Rule, Weights, drop_features
-from thresher.learners.blocks import WIDEST_BLOCK, Blocks, Start
+from thresher.learners.blocks import NOT_KEPT, WIDEST_BLOCK, Blocks, Start
 from thresher.learners.labels import labels_of
 from thresher.learners.listed_weights import ListedWeights, joined_entries, met_entries
 from thresher.learners.slices import slices
@@ -195,9 +195,9 @@ class Training:
             if self._stopped:
                 raise CancelledError
             if len(duals):
-                learn_regularized_rows(self.examples, part, self.rule, block, self.lanes, weights, duals)
+                learn_regularized_rows(self.examples, part, self.rule, block, self.lanes, weights, duals, NOT_KEPT)
             else:
-                learn_rows(self.examples, part, self.rule, block, self.lanes, weights)
+                learn_rows(self.examples, part, self.rule, block, self.lanes, weights, NOT_KEPT)
             self._done[block] += len(part)
             if self._spilled and len(part):
                 release_rows(self.examples.rows, int(part.min()), int(part.max()) + 1)

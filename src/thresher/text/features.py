@@ -1,9 +1,9 @@
 """Texts to sparse rows of feature counts: analyser and vocabulary together; `Categorizer` holds one."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,13 @@ from thresher.kernels.tokens import Tokens
 from thresher.kernels.vocabulary import add_counts, rows_from_entries
 from thresher.spilling import SpillingArray, documents_with, give_back, joined_rows, release
 from thresher.text.analysers import CONSTANT, Analyser, Part, Text
-from thresher.text.derived import NONE, document_of, gathered, one_after_the_other
+from thresher.text.derived import NONE, gathered, one_after_the_other
 from thresher.text.tokens import names, places_in
 from thresher.text.vocabulary import Vocabulary, entries
 from thresher.threads import ahead, count_threads
 
 BATCH_TEXTS, BATCH_LETTERS = 768, 2**22
-FIT_TEXTS = 64  # less memory, while several batches are on their way
+FIT_TEXTS = 256
 MOST_FEATURES = 2**20
 MEMORY = 128_000_000  # of rows, in bytes
 _FIRST_TOTALS = 2**16
@@ -113,7 +113,7 @@ class TextFeatures:
         """
         seen, found, ends = Vocabulary(), SpillingArray(np.int64, memory), list[NDArray[np.int64]]()
         totals = np.zeros(_FIRST_TOTALS, dtype=np.int64)
-        for counted, stops in self._entries(texts, seen, grow=True):
+        for counted, stops in self._entries(texts, seen, grow=True, most=FIT_TEXTS):
             ends.append(stops)
             found.append(counted.copy())  # without the room behind it
             if seen.count > len(totals):
@@ -150,7 +150,7 @@ class TextFeatures:
         try:
             if isinstance(texts, list) and len(texts) == 1:
                 return self._single_row(texts, grow)
-            counted = list(self._entries(texts, self.vocabulary, grow))
+            counted = list(self._entries(texts, self.vocabulary, grow, FIT_TEXTS if grow else None))
             found, ends = _concatenated(counted or [(NONE, NONE)])
             self._count_late()
             return _rows(found, ends, NONE, self.vocabulary.count)
@@ -184,17 +184,18 @@ class TextFeatures:
             self.vocabulary = self.vocabulary.selected(np.arange(count))
             self.document_counts = self.document_counts[:count]
 
-    def _entries(self, texts: Iterable[Text], vocabulary: Vocabulary, grow: bool) -> Iterator[Entries]:
+    def _entries(
+        self, texts: Iterable[Text], vocabulary: Vocabulary, grow: bool, most: int | None = None
+    ) -> Iterator[Entries]:
         """Yield the counts of batches of texts; while one batch is counted, threads analyse and look up the next."""
 
-        def analyse(batch: list[Text]) -> list[tuple[Tokens, NDArray[np.int32]]]:
-            return [(tokens, vocabulary.numbers(tokens, grow=False)) for tokens in self.analyser(batch)]
+        def analyse(batch: list[Text]) -> list[Numbered]:
+            return [_numbered(tokens, vocabulary, grow) for tokens in self.analyser(batch)]
 
-        most = FIT_TEXTS if grow else BATCH_TEXTS
         for parts in ahead(analyse, batches(texts, most), 1 if self.analyser.remembers else self.n_threads):
             if grow:
                 _number_new(parts, vocabulary)
-            merged, documents = _merged(*zip(*parts, strict=True))
+            merged, documents = _merged(parts)
             yield entries(merged, documents, vocabulary.count)
 
     def occurrences(self, text: Text) -> dict[str, list[tuple[int, int]]]:
@@ -214,34 +215,49 @@ class TextFeatures:
         return found
 
 
-def _number_new(parts: list[tuple[Tokens, NDArray[np.int32]]], vocabulary: Vocabulary) -> None:
+class Numbered(NamedTuple):
+    """The numbers of a part's tokens, where each document's end, and the names that have no number yet."""
+
+    numbers: NDArray[np.int32]
+    documents: NDArray[np.int64]
+    places: NDArray[np.int64]
+    new: Tokens
+
+
+def _numbered(tokens: Tokens, vocabulary: Vocabulary, grow: bool) -> Numbered:
+    """Look the tokens up, and keep of them only what is not known yet: batches that wait are to be small."""
+    numbers = vocabulary.numbers(tokens, grow=False)
+    places = np.flatnonzero(numbers < 0) if grow else NONE
+    letters, stops = gathered(tokens.letters, tokens.stops, places)
+    keys, rests = (array[places] if len(array) else array for array in (tokens.keys, tokens.rests))
+    return Numbered(numbers, tokens.documents, places, Tokens(letters, stops, keys, rests, NONE, NONE, NONE, NONE))
+
+
+def _number_new(parts: list[Numbered], vocabulary: Vocabulary) -> None:
     """Let the tokens without a number become known, document by document, whatever part they are of."""
-    if len(parts) == 1 or len(parts[0][0].documents) == 1:
-        for tokens, numbers in parts:
-            vocabulary.numbers(tokens, found=numbers)
+    if len(parts) == 1 or len(parts[0].documents) == 1:
+        for part in parts:
+            part.numbers[part.places] = vocabulary.numbers(part.new)
         return
-    new = [np.flatnonzero(numbers < 0) for _, numbers in parts]
-    order = np.argsort(np.concatenate([document_of(t)[i] for (t, _), i in zip(parts, new, strict=True)]), kind="stable")
-    named = [gathered(tokens.letters, tokens.stops, i) for (tokens, _), i in zip(parts, new, strict=True)]
-    offsets = np.cumsum([0] + [len(letters) for letters, _ in named])
-    stops = np.concatenate([ends + offset for (_, ends), offset in zip(named, offsets[:-1], strict=True)])
-    letters, ends = gathered(np.concatenate([letters for letters, _ in named]), stops, order)
+    owners = np.concatenate([np.searchsorted(part.documents, part.places, side="right") for part in parts])
+    order, new = np.argsort(owners, kind="stable"), one_after_the_other([part.new for part in parts])
+    letters, ends = gathered(new.letters, new.stops, order)
     found = np.empty(len(order), dtype=np.int32)
-    found[order] = vocabulary.numbers(Tokens._make([letters, ends, *[NONE] * 6]))
-    for (_, numbers), i, own in zip(parts, new, np.split(found, np.cumsum([len(i) for i in new])[:-1]), strict=True):
-        numbers[i] = own
+    found[order] = vocabulary.numbers(Tokens(letters, ends, NONE, NONE, NONE, NONE, NONE, NONE))
+    for part, own in zip(parts, np.split(found, np.cumsum([len(part.places) for part in parts])[:-1]), strict=True):
+        part.numbers[part.places] = own
 
 
-def _merged(
-    parts: Sequence[Tokens], numbers: Sequence[NDArray[np.int32]]
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _merged(parts: list[Numbered]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the numbers of all parts document by document, and where each document's end."""
     if len(parts) == 1:
-        return numbers[0], parts[0].documents
-    together, ends = np.concatenate(numbers), np.sum([tokens.documents for tokens in parts], axis=0)
+        return parts[0].numbers, parts[0].documents
+    together = np.concatenate([part.numbers for part in parts])
+    ends = np.sum([part.documents for part in parts], axis=0)
     if len(ends) == 1:
         return together, ends
-    return together[np.argsort(np.concatenate([document_of(tokens) for tokens in parts]), kind="stable")], ends
+    owners = np.concatenate([np.repeat(np.arange(len(ends)), np.diff(part.documents, prepend=0)) for part in parts])
+    return together[np.argsort(owners, kind="stable")], ends
 
 
 def _concatenated(
