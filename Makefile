@@ -24,7 +24,7 @@ bench: $(VENV)/installed
 	@$(BIN)/python benchmarks/startup.py
 	@if [ -n "$$THRESHER_DATA" ]; then \
 	  $(BIN)/python -m pip install -q -c constraints.txt -e '.[bench]' > $(VENV)/bench.txt 2>&1 || { cat $(VENV)/bench.txt; exit 1; }; \
-	  $(BIN)/python benchmarks/speed.py --markdown docs/benchmarks.md --plot docs/benchmarks.svg && $(BIN)/python benchmarks/reading.py && $(BIN)/python benchmarks/audit.py; \
+	  $(BIN)/python benchmarks/speed.py --markdown docs/benchmarks.md && $(BIN)/python benchmarks/bars.py docs/benchmarks.md docs/benchmarks.svg && $(BIN)/python benchmarks/reading.py && $(BIN)/python benchmarks/audit.py; \
 	else echo "set THRESHER_DATA to a folder with reuters21578.tar.xz for the benchmarks on text"; fi
 
 # Beside scikit-learn, fastText, Vowpal Wabbit and river; takes about an hour.

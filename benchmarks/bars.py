@@ -1,5 +1,12 @@
-"""The speeds of a benchmark's tables as bars, for a page of the docs."""
+"""The ratios of a page's tables as bars.
 
+    .venv/bin/python benchmarks/bars.py docs/benchmarks.md docs/benchmarks.svg
+
+Draws each table between the marks that `speed.py` writes between whose second column is "× PEER".
+"""
+
+import re
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -7,7 +14,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 OURS, PEERS, INK, GRID = "#1b6ca8", "#b9bec5", "#1f2933", "#e4e7eb"
-HEIGHT, TITLE = 0.3, 0.75  # inches of a bar, and of what stands above and below a panel
+WIDTH, BAR, SPACE = 8.4, 0.28, 0.75  # inches: of the picture, of a bar, and of what stands above and below a panel
 
 
 class Panel(NamedTuple):
@@ -18,30 +25,51 @@ class Panel(NamedTuple):
     ratios: dict[str, float]
 
 
+def panels_of(page: str) -> list[Panel]:
+    """Return the tables of ratios.
+
+    >>> panels_of("**Reading. More.**\\n\\n|  | × them | s |\\n|---|---:|---:|\\n| ours | 2.5 | 1 |\\n")
+    [Panel(title='Reading', peer='them', ratios={'ours': 2.5})]
+    """
+    found: list[Panel] = []
+    title, peer = "", ""
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("**"):
+            title, peer = line.strip("*").partition(".")[0], ""
+        elif line.startswith("|  | × ") and "rows and weights" not in line:
+            peer = cells[1].removeprefix("× ")
+            found.append(Panel(title, peer, {}))
+        elif peer and len(cells) > 2 and re.fullmatch(r"[\d,.]+", cells[1]):
+            found[-1].ratios[cells[0].replace("`", "")] = float(cells[1].replace(",", ""))
+    return found
+
+
 def draw(panels: list[Panel], path: Path) -> None:
-    """Write the panels one below the other, the fastest at the top, on a logarithmic axis."""
+    """Write the panels one below the other, each with the fastest at the top."""
     matplotlib.rcParams.update({"svg.hashsalt": "thresher", "svg.fonttype": "none", "font.family": "sans-serif"})
-    heights = [HEIGHT * len(panel.ratios) + TITLE for panel in panels]
-    figure = Figure(figsize=(8.4, sum(heights)), layout="constrained")
-    figure.patch.set_facecolor("white")  # readable on dark pages as well
-    for axes, panel in zip(
-        figure.subplots(len(panels), 1, height_ratios=heights, squeeze=False)[:, 0], panels, strict=True
-    ):
+    heights = [BAR * len(panel.ratios) + SPACE for panel in panels]
+    figure = Figure(figsize=(WIDTH, sum(heights)), facecolor="white")  # readable on dark pages as well
+    top = 1.0
+    for height, panel in zip(heights, panels, strict=True):
+        share = height / sum(heights)
+        bottom, inner = top - share * (1 - 0.3 / height), share * (1 - SPACE / height)
+        axes = figure.add_axes((0.36, bottom, 0.58, inner))
         ordered = sorted(panel.ratios.items(), key=lambda item: item[1])
         names, values = [name for name, _ in ordered], [value for _, value in ordered]
-        colours = [OURS if name.startswith("thresher") else PEERS for name in names]
-        axes.barh(names, values, color=colours, height=0.72, left=min(0.05, min(values) / 2))
-        axes.set_xscale("log")
-        axes.set_xlim(left=min(0.05, min(values) / 2), right=max(values) * 2)
+        axes.barh(names, values, color=[OURS if name.startswith("thresher") else PEERS for name in names], height=0.72)
         for place, value in enumerate(values):
-            axes.annotate(
-                f"{value:.3g}", (value, place), xytext=(4, 0), textcoords="offset points", va="center", size=9
-            )
-        axes.set_title(f"{panel.title}: times as fast as {panel.peer}", loc="left", size=10.5, color=INK)
+            axes.annotate(f"{value:g}", (value, place), xytext=(4, 0), textcoords="offset points", va="center", size=9)
+        figure.text(0.01, bottom + inner + 0.12 / sum(heights), f"{panel.title}: × {panel.peer}", size=10, color=INK)
         axes.tick_params(axis="y", length=0, labelsize=9, labelcolor=INK)
         axes.tick_params(axis="x", labelsize=8, labelcolor=INK)
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.grid(True, axis="x", color=GRID)
         axes.set_axisbelow(True)
         axes.spines[["top", "right", "left"]].set_visible(False)
+        top -= share
     figure.savefig(path, format="svg", metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    marked = Path(sys.argv[1]).read_text("utf-8").split("<!-- speed: start -->")[1].split("<!-- speed: end -->")[0]
+    draw(panels_of(marked), Path(sys.argv[2]))

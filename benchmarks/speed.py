@@ -1,7 +1,6 @@
 """How fast: raw text to scores, prediction and learning one by one, beside the peers, interleaved in one run.
 
-    THRESHER_DATA=FOLDER .venv/bin/python benchmarks/speed.py [--rounds N] [--parts NAME,...]
-        [--markdown FILE] [--plot FILE]
+    THRESHER_DATA=FOLDER .venv/bin/python benchmarks/speed.py [--rounds N] [--parts NAME,...] [--markdown FILE]
 
 FOLDER holds reuters21578.tar.xz; the documents are ModApte's with the 90 categories of both parts (9,603 and 3,299).
 Compiling and importing come before, in a round that does not count. A peer's scores are cut at its own threshold.
@@ -23,7 +22,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from accuracy import collection_of, truth_of
-from bars import Panel, draw
 from interleaved import interleaved
 from pages import write_between
 from peers import PEERS, Collection
@@ -59,23 +57,18 @@ class Table(NamedTuple):
     peer: str
     rows: list[Row]
 
-    def ratios(self) -> dict[str, float]:
-        """Return how many times as fast as the peer each row is."""
-        rates = {row.name: row.amount / median(row.seconds) for row in self.rows}
-        return {name: rate / rates[self.peer] for name, rate in rates.items()}
-
     def lines(self) -> list[str]:
         """Return the table in Markdown: ratios first."""
-        ratios = self.ratios()
+        rates = {row.name: row.amount / median(row.seconds) for row in self.rows}
         found = [
             f"**{self.title}**\n",
             f"|  | × {self.peer} | {self.unit} a second | slowest | fastest | seconds |  |",
             "|---|---:|---:|---:|---:|---:|---|",
         ]
         for row in self.rows:
-            rate, seconds = row.amount / median(row.seconds), median(row.seconds)
+            rate, seconds = rates[row.name], median(row.seconds)
             spread = f"{row.amount / max(row.seconds):,.0f} | {row.amount / min(row.seconds):,.0f}"
-            cells = f"{ratios[row.name]:.1f} | {rate:,.0f} | {spread} | {seconds:.3g} | {row.remark}"
+            cells = f"{rate / rates[self.peer]:.1f} | {rate:,.0f} | {spread} | {seconds:.3g} | {row.remark}"
             found.append(f"| {row.name} | {cells} |")
         return [*found, ""]
 
@@ -346,7 +339,6 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--markdown", type=Path)
-    parser.add_argument("--plot", type=Path)
     parser.add_argument("--peak", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.peak:
@@ -354,18 +346,14 @@ def main() -> None:
         return
     data = collection()
     gc.freeze()  # nobody's time is to go into looking through what is loaded
-    lines, panels = list[str](), list[Panel]()
+    lines: list[str] = []
     for part in options.parts.split(","):
         made = globals()[part](data, options.rounds)
-        if isinstance(made, Table):
-            panels.append(Panel(made.title.partition(".")[0], made.peer, made.ratios()))
         found = made.lines() if isinstance(made, Table) else made
         print("\n".join(found), flush=True)
         lines += found
     if options.markdown:
         write_between(options.markdown, "speed", "\n".join(lines))
-    if options.plot:
-        draw(panels, options.plot)
 
 
 if __name__ == "__main__":

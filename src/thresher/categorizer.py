@@ -1,7 +1,7 @@
 """Text in, categories out: features, learner, decisions and category names in the one object that every shell uses."""
 
 import platform
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from itertools import chain
@@ -192,7 +192,7 @@ class Categorizer:
         """
         accepted, rejected = category_set(accept), category_set(reject) if reject != () else []
         known, numbers = len(self.categories), self._numbers()
-        self._check_correction(accepted, rejected)
+        self.check_correction(accepted, rejected)
         new = [name for name in accepted if name not in numbers]
         names = self.categories + new if new else self.categories
         accepts = [numbers[name] if name in numbers else known + new.index(name) for name in accepted]
@@ -208,7 +208,8 @@ class Categorizer:
         signed = {names[c]: sign for c, sign in wrong.items()}
         return Correction(signed, new, lambda: known_names(rows.indices), before, after)
 
-    def _check_correction(self, accepted: list[str], rejected: list[str]) -> None:
+    def check_correction(self, accepted: list[str], rejected: list[str]) -> None:
+        """Raise a TextError for a correction that cannot be learned."""
         if not accepted and not rejected:
             raise TextError("a correction accepts or rejects at least one category")
         both = sorted(set(accepted) & set(rejected)) if rejected else []
@@ -450,11 +451,12 @@ class Categorizer:
 
     # -- keeping -----------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | PathLike[str]) -> str:
-        """Write the model to a file, whole or not at all, and return its digest."""
+    def save(self, path: str | PathLike[str], *, about: Mapping[str, str] | None = None) -> str:
+        """Write the model to a file, whole or not at all, and return its digest; `about` stands beside the versions."""
         settings, arrays = contents.pack(self)
         versions = {"thresher": __version__, "numpy": np.__version__, "numba": numba.__version__}
-        return store.write_model(path, settings, versions | {"python": platform.python_version()}, arrays)
+        known = versions | {"python": platform.python_version()} | dict(about or {})
+        return store.write_model(path, settings, known, arrays)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, analyser: Any = None, n_threads: int | None = None) -> Self:

@@ -29,6 +29,18 @@ class SpillError(ThresherError, OSError):
     """A temporary file, for what does not fit into memory, cannot be written; the message says where and what to do."""
 
 
+class JournalError(ThresherError):
+    """A journal is damaged, foreign or does not fit its model, or cannot be written; the message names it."""
+
+
+class JournalBusyError(JournalError):
+    """Another process has the journal; the message names it."""
+
+
+class JournalFullError(JournalError):
+    """There is no room for a record: it is neither kept nor applied, and may be sent again."""
+
+
 class DataError(ThresherError, ValueError):
     """A corpus cannot be read as it is; the message names file and line, what is wrong and what to do."""
 

@@ -4,7 +4,7 @@ import errno
 import sys
 import traceback
 
-from thresher.errors import MissingPackageError, ParameterError, ThresherError
+from thresher.errors import JournalBusyError, JournalFullError, MissingPackageError, ParameterError, ThresherError
 
 USAGE, DATA, NO_INPUT, BUG, MEMORY, NO_OUTPUT, IO, BUSY, FORBIDDEN = 2, 65, 66, 70, 71, 73, 74, 75, 77
 INTERRUPTED, TERMINATED = 130, 143
@@ -31,6 +31,8 @@ def exit_code(error: BaseException) -> int:
     by_kind: list[tuple[type[BaseException] | tuple[type[BaseException], ...], int]] = [
         ((UsageError, ParameterError, MissingPackageError), USAGE),
         (OutputError, NO_OUTPUT),
+        (JournalBusyError, BUSY),
+        (JournalFullError, IO),
         (ThresherError, DATA),
         (MemoryError, MEMORY),
         (KeyboardInterrupt, INTERRUPTED),

@@ -300,7 +300,7 @@ class MistakeDrivenLearner(Settings):
 
     def merge(self, categories: list[int]) -> Self:
         """Let the first of these categories weigh each feature as the one of them that it speaks most for does."""
-        self._blocks = self._fitted().merged(categories)
+        self._blocks, self.positives_ = self._fitted().merged(categories), self.positives_.copy()
         self.positives_[categories[0]] = self.positives_[categories].sum()
         return self
 

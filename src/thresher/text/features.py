@@ -29,6 +29,16 @@ _FIRST_TOTALS = 2**16
 Entries = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
+class FeatureCounts(NamedTuple):
+    """What was found in one text: names of features in the order of first sight, and how often each was there.
+
+    It may stand for its text where a model learns one document.
+    """
+
+    names: list[str]
+    counts: list[int]
+
+
 class TextFeatures:
     """What an analyser finds in texts, as rows of counts.
 
@@ -160,11 +170,30 @@ class TextFeatures:
 
     def _single_row(self, texts: list[Text], grow: bool) -> Rows:
         """Return the row of one text, without the ways of many."""
-        parts = self.analyser(texts)
-        tokens = parts[0] if len(parts) == 1 else one_after_the_other(parts)
-        indices, counts = self.vocabulary.counted(tokens, grow)
+        if isinstance(texts[0], FeatureCounts):
+            indices, counts = self._row_of(texts[0], grow)
+        else:
+            parts = self.analyser(texts)
+            indices, counts = self.vocabulary.counted(parts[0] if len(parts) == 1 else one_after_the_other(parts), grow)
         self._count_late()
         return Rows(np.array([0, len(indices)]), indices, counts, self.vocabulary.count)
+
+    def _row_of(self, found: FeatureCounts, grow: bool) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        encoded = [name.encode() for name in found.names]
+        stops = np.cumsum([len(name) for name in encoded], dtype=np.int64)
+        letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        numbers = self.vocabulary.numbers(Tokens(letters, stops, NONE, NONE, NONE, NONE, NONE, NONE), grow)
+        order = np.argsort(numbers, kind="stable")
+        order = order[numbers[order] >= 0]
+        return numbers[order], np.array(found.counts, dtype=np.float32)[order]
+
+    def found_in(self, text: Text) -> FeatureCounts:
+        """Return the features of a text, whether they are known or not."""
+        counts: dict[str, int] = {}
+        for tokens in self.analyser([text]):
+            for name in names(tokens.letters, tokens.stops):
+                counts[name] = counts.get(name, 0) + 1
+        return FeatureCounts(list(counts), list(counts.values()))
 
     def view(self) -> "TextFeatures":
         """Return features that share what they know with these, and take up nothing that is learned later."""

@@ -1,0 +1,322 @@
+"""A model with its journal: corrections are kept, then applied; replaying them gives the same model, bit for bit.
+
+The folder of the journal holds the model that it began with and the newest two snapshots of what became of it.
+"""
+
+import hashlib
+import json
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from thresher.categorizer import Categorizer
+from thresher.category_names import category_set
+from thresher.errors import JournalError, ModelFileError, TextError, ThresherError
+from thresher.explanation import Correction
+from thresher.journal import Journal, Record
+from thresher.store import read_model
+from thresher.text.analysers import Text
+from thresher.text.features import FeatureCounts
+
+SNAPSHOT_EVERY, SNAPSHOTS_KEPT = 1000, 2
+_SNAPSHOT = re.compile(r"snapshot-(\d{10})\.thresher")
+
+
+class Taught(NamedTuple):
+    """What became of a correction: its record, what it changed, and whether it was known already."""
+
+    record: Record
+    correction: Correction | None
+    repeated: bool
+
+
+class Desk:
+    """A model that is taught and never forgets: what it says it has learned is on the disk.
+
+    Parameters
+    ----------
+    model : path
+        The model file. It stays as it is until `write_model`.
+    folder : path, optional
+        Of the journal; beside the model unless told.
+    new : bool or None
+        Whether to begin a journal where there is none; None: only for a model that never had one. What is left of
+        a journal that is gone is moved aside.
+    """
+
+    def __init__(
+        self, model: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None, *, new: bool | None = None
+    ) -> None:
+        self.path = Path(model)
+        own = Path(folder or journal_folder(model))
+        if not Journal.is_in(own):
+            _check_missing(self.path, own, new)
+        self.journal = Journal(own, create=new is not False)
+        self.remarks: list[str] = []
+        self._failed_at = 0
+        try:
+            self._open()
+        except BaseException:
+            self.journal.close()
+            raise
+
+    def _open(self) -> None:
+        if self.journal.fact("base") is None:
+            self._begin()
+        self.model, self.position = self._restored()
+        self._snapshot_at = self.position
+        self._replay(self.model, self.position)
+        self.position = self.journal.last()
+        written = self.journal.fact("written")
+        found = Categorizer.load(self.path).digest() if self.path.exists() else written
+        if found not in (written, self.model.digest()):
+            raise JournalError(
+                f"{self.path}: this is not the model of {self.journal.folder} (move that folder away to begin anew)"
+            )
+
+    def _begin(self) -> None:
+        model = Categorizer.load(self.path)
+        digest = model.save(self._snapshot_path(0))
+        self.journal.set_fact("written", digest)
+        self.journal.set_fact("base", digest)
+
+    def close(self) -> None:
+        """Keep a snapshot, if something was learned since the last, and give the journal up."""
+        if self.position > self._snapshot_at:
+            self.snapshot()
+        self.journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- teaching ----------------------------------------------------------------------------------------------------
+
+    def correct(
+        self,
+        id: str,
+        text: Text,
+        *,
+        accept: Iterable[str] = (),
+        reject: Iterable[str] = (),
+        categories: Iterable[str] | None = None,
+        user: str = "",
+    ) -> Taught:
+        """Keep a correction and learn it: some categories to accept and reject, or all that the text has.
+
+        One whose id is known changes nothing. Whatever is wrong with a correction is said before it is kept.
+        """
+        known = self._known(id)
+        if known is not None:
+            return Taught(known, None, True)
+        accepted, rejected = category_set(accept), category_set(reject)
+        body = {"accept": accepted, "reject": rejected}
+        if categories is not None:
+            if accepted or rejected:
+                raise TextError("a correction names all categories, or some to accept and reject: not both")
+            body = {"categories": category_set(categories)}
+        found = self.model.features.found_in(text)
+        self._check(body, found)
+        features = list(zip(*found, strict=True))
+        record = self.journal.append(
+            id, "correction", user, body, text=text, features=features, digest=features_digest(found)
+        )
+        correction = self._applied(record, text)
+        return Taught(record, correction, False)
+
+    def _known(self, id: str) -> Record | None:
+        """Return the record of an id, if there is one; refuse whatever comes after one that could not be applied."""
+        if self._failed_at:
+            raise JournalError(f"record {self._failed_at} is kept and was not applied (start again to replay it)")
+        return self.journal.by_id(id)
+
+    def _check(self, body: dict[str, Any], found: FeatureCounts) -> None:
+        """Refuse what the model would refuse, before it is kept."""
+        if not found.names:
+            raise TextError("no features in document, so there is nothing to learn from it")
+        if "categories" in body:
+            if not body["categories"] and not self.model.categories:
+                raise TextError("there are no categories: none is known, and the text has none")
+        else:
+            self.model.check_correction(body["accept"], body["reject"])
+
+    def change_categories(self, id: str, change: str, names: Sequence[str], into: str = "", user: str = "") -> Record:
+        """Keep and apply a change of the categories: "rename", "merge" (both `into` another name) or "retire"."""
+        known = self._known(id)
+        if known is not None:
+            return known
+        body = {"change": change, "names": list(names), "into": into}
+        _changed(self.model.view(), body)  # a trial: whatever is wrong is said before it is kept
+        record = self.journal.append(id, "categories", user, body)
+        self._applied(record, None)
+        return record
+
+    def _applied(self, record: Record, text: Text | None) -> Correction | None:
+        try:
+            correction = apply(self.model, record, text)
+        except BaseException:
+            self._failed_at = record.seq
+            raise
+        self.position = record.seq
+        if self.position - self._snapshot_at >= SNAPSHOT_EVERY:
+            self.snapshot()
+        return correction
+
+    def undo(self, id: str, seqs: Iterable[int], user: str = "") -> Record:
+        """Take corrections back: the model becomes what it would be without them, which is replayed."""
+        known = self._known(id)
+        if known is not None:
+            return known
+        undone = sorted(set(seqs))
+        if not undone:
+            raise JournalError("there is nothing to undo")
+        by_seq = {record.seq: record for record in self.journal.records(undone[0] - 1)}
+        for seq in undone:
+            record = by_seq.get(seq)
+            if record is None or record.kind not in ("correction", "categories"):
+                raise JournalError(f"record {seq} is no correction that could be undone")
+            if record.undone_by is not None:
+                raise JournalError(f"record {seq} was undone already, by record {record.undone_by}")
+        model = self._without(undone)  # before it is kept: what stands after it may need what is taken back
+        record = self.journal.append(id, "undo", user, {"seqs": undone}, undoes=undone)
+        for path in self._snapshots():
+            if undone[0] <= _position_of(path):
+                path.unlink()
+        self.model, self.position = model, record.seq
+        self.snapshot()
+        return record
+
+    def _without(self, undone: list[int]) -> Categorizer:
+        model, position = self._restored(before=undone[0])
+        self._replay(model, position, frozenset(undone))
+        return model
+
+    # -- keeping -----------------------------------------------------------------------------------------------------
+
+    def snapshot(self) -> Path:
+        """Write what the model is now, and drop all older snapshots but one and the first."""
+        path = self._snapshot_path(self.position)
+        self.model.save(path)
+        self._snapshot_at = self.position
+        for old in self._snapshots()[:-SNAPSHOTS_KEPT]:
+            if _position_of(old) > 0:
+                old.unlink()
+        return path
+
+    def write_model(self) -> str:
+        """Write the model where it came from, and return its digest; the file says that it has a journal."""
+        digest = self.model.save(self.path, about={"journal": str(self.journal.fact("base"))})
+        self.journal.set_fact("written", digest)
+        return digest
+
+    def _snapshot_path(self, position: int) -> Path:
+        return self.journal.folder / f"snapshot-{position:010}.thresher"
+
+    def _snapshots(self) -> list[Path]:
+        return sorted(path for path in self.journal.folder.iterdir() if _SNAPSHOT.fullmatch(path.name))
+
+    def _restored(self, before: int | None = None) -> tuple[Categorizer, int]:
+        """Return the newest snapshot that can be read, up to before a record, and its position."""
+        for path in reversed(self._snapshots()):
+            position = _position_of(path)
+            if position > self.journal.last() or (before is not None and position >= before):
+                continue
+            try:
+                return Categorizer.load(path), position
+            except ModelFileError as error:
+                self.remarks.append(f"{error} (an older snapshot is taken)")
+        raise JournalError(f"{self.journal.folder}: no snapshot can be read, not even the first")
+
+    def _replay(self, model: Categorizer, position: int, without: frozenset[int] = frozenset()) -> None:
+        """Apply the records after a position to a model; what was undone or skipped is left out."""
+        for record in self.journal.records(position):
+            if record.undone_by is None and record.seq not in without:
+                text = self._text_of(model, record)
+                try:
+                    apply(model, record, text)
+                except ThresherError as error:
+                    raise JournalError(
+                        f"{self.journal.folder}: record {record.seq} cannot be applied: {error} "
+                        f"(thresher journal skip leaves it out)"
+                    ) from None
+
+    def _text_of(self, model: Categorizer, record: Record) -> Text | FeatureCounts | None:
+        """Return the text of a correction, or the features kept where it is gone or now gives others."""
+        if record.kind != "correction" or record.features is None:
+            return None
+        text: Text | None = record.text
+        if text is not None and features_digest(model.features.found_in(text)) == record.digest:
+            return text
+        if record.text is not None:
+            self.remarks.append(f"record {record.seq}: its text now has other features; those kept are taken")
+        return FeatureCounts([name for name, _ in record.features], [count for _, count in record.features])
+
+
+def _check_missing(model: Path, folder: Path, new: bool | None) -> None:
+    """Refuse to begin a journal for a model that had one, unless that is wanted."""
+    left = folder.is_dir() and any(folder.iterdir())
+    had_one = left or (model.exists() and "journal" in read_model(model).about)
+    if new is False or (new is None and had_one):
+        missing = "its journal is missing" if had_one else "it has no journal yet"
+        raise JournalError(f"{model}: {missing}, there is none in {folder} (--new-journal begins a new one)")
+    if left:
+        folder.rename(folder.with_name(f"{folder.name}.left-{secrets.token_hex(3)}"))
+
+
+def skip(folder: str | os.PathLike[str], seq: int, user: str = "") -> Record:
+    """Leave a record out that cannot be applied: it is marked, and nothing is deleted but snapshots that hold it."""
+    with Journal(folder) as journal:
+        if not any(record.kind in ("correction", "categories") for record in journal.records(seq - 1, 1)):
+            raise JournalError(f"{folder}: record {seq} is no correction that could be left out")
+        record = journal.append(f"skip {seq}", "skip", user, {"seqs": [seq]}, undoes=[seq])
+        for path in Path(folder).iterdir():
+            if _position_of(path) >= seq:
+                path.unlink()
+        return record
+
+
+def apply(model: Categorizer, record: Record, text: Text | FeatureCounts | None) -> Correction | None:
+    """Do what a record says; returns what a correction changed, if it names some categories alone."""
+    if record.kind == "categories":
+        _changed(model, record.body)
+    elif record.kind == "correction" and "categories" in record.body:
+        model.partial_fit([text], [record.body["categories"]])  # type: ignore[list-item]
+    elif record.kind == "correction":
+        return model.learn(text, record.body["accept"], record.body["reject"])  # type: ignore[arg-type]
+    return None
+
+
+def _changed(model: Categorizer, body: dict[str, Any]) -> None:
+    changes: dict[str, Callable[[], object]] = {
+        "rename": lambda: model.rename_category(body["names"][0], body["into"]),
+        "merge": lambda: model.merge_categories(body["names"], body["into"]),
+        "retire": lambda: model.retire_category(body["names"][0]),
+    }
+    if body["change"] not in changes or (body["change"] != "merge" and len(body["names"]) != 1):
+        raise TextError(f"{body['change']!r} is no change of so many categories (allowed: rename, merge, retire)")
+    changes[body["change"]]()
+
+
+def journal_folder(model: str | os.PathLike[str]) -> Path:
+    """Return where the journal of a model file is unless told.
+
+    >>> journal_folder("desk.thresher").name
+    'desk.thresher.journal'
+    """
+    path = Path(model)
+    return path.with_name(f"{path.name}.journal")
+
+
+def features_digest(found: FeatureCounts) -> str:
+    """Return a fingerprint of the features of a text."""
+    return hashlib.sha256(json.dumps([found.names, found.counts]).encode()).hexdigest()
+
+
+def _position_of(path: Path) -> int:
+    found = _SNAPSHOT.fullmatch(path.name)
+    return int(found[1]) if found else -1

@@ -1,0 +1,308 @@
+"""Every correction of a model, on the disk before it is applied: a SQLite file with one writer. `Desk` holds one.
+
+A record is never changed but in two ways: it may be marked as undone by a later one, and its text may be forgotten.
+"""
+
+import errno
+import fcntl
+import json
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from thresher.errors import JournalBusyError, JournalError, JournalFullError
+
+APPLICATION_ID, VERSION = 0x54687265, 1  # "Thre"
+FILE, PAGE = "journal.sqlite3", 500
+KINDS = ("correction", "categories", "undo", "skip")
+_PRAGMAS = {"locking_mode": "exclusive", "journal_mode": "wal", "synchronous": 2, "mmap_size": 0, "foreign_keys": 1}
+_SCHEMA = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE records (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    time TEXT NOT NULL,
+    user TEXT NOT NULL,
+    body TEXT NOT NULL,
+    text TEXT,
+    features BLOB,
+    digest TEXT NOT NULL,
+    undone_by INTEGER REFERENCES records (seq)
+) STRICT;
+CREATE INDEX by_user ON records (user, time);
+"""
+
+
+LONGEST_ID = 200
+
+
+class Record(NamedTuple):
+    """One line of the journal.
+
+    Parameters
+    ----------
+    seq : int
+        Its place, from 1 on without a gap.
+    id : str
+        Made by whoever sent it: the same one twice is the same correction.
+    kind : str
+        One of KINDS.
+    time, user : str
+        When, in ISO 8601, and who.
+    body : dict
+        What is to be done: for a correction {"accept", "reject"} or {"categories"}.
+    text : str, dict or None
+        The text, or its fields; None where there was none or it has been forgotten.
+    features : list of (name, count), or None
+        What was found in the text, in the order of first sight.
+    digest : str
+        Of the features.
+    undone_by : int or None
+        The record that undid it.
+    """
+
+    seq: int
+    id: str
+    kind: str
+    time: str
+    user: str
+    body: dict[str, Any]
+    text: Any
+    features: list[tuple[str, int]] | None
+    digest: str
+    undone_by: int | None
+
+
+class Journal:
+    """The journal in a folder, owned by this process until it is closed.
+
+    Parameters
+    ----------
+    folder : path
+        Holds the file, and a lock that goes with the process.
+    create : bool
+        Whether to begin a journal where there is none.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], *, create: bool = False) -> None:
+        self.folder = Path(folder)
+        self.path = self.folder / FILE
+        if not self.is_in(folder) and not create:
+            raise JournalError(f"{self.folder}: there is no journal here")
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        self._lock = _locked(self.folder / "lock")
+        try:
+            self._connection = self._opened()
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    @staticmethod
+    def is_in(folder: str | os.PathLike[str]) -> bool:
+        """Tell whether there is a journal in a folder, and not the name of one alone."""
+        files = (Path(folder) / FILE, Path(folder) / f"{FILE}-wal")
+        return any(file.exists() and file.stat().st_size > 0 for file in files)
+
+    def _opened(self) -> sqlite3.Connection:
+        with self._naming():
+            connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=0)
+            try:
+                self._set_up(connection)
+            except BaseException:
+                connection.close()
+                raise
+        return connection
+
+    def _set_up(self, connection: sqlite3.Connection) -> None:
+        """Set what durability rests on and read it back; make the tables of a new file, and check those of an old."""
+        for name, value in _PRAGMAS.items():
+            connection.execute(f"PRAGMA {name}={value}")
+            (found,) = connection.execute(f"PRAGMA {name}").fetchone() or (0,)
+            if str(found).lower() != str(value):
+                raise JournalError(f"{self.path}: SQLite has {name}={found}, and durability needs {value}")
+        (mark,), (version,) = (connection.execute(f"PRAGMA {n}").fetchone() for n in ("application_id", "user_version"))
+        if mark == 0 and version == 0 and not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
+            pragmas = f"PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={VERSION};"
+            connection.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}{pragmas}COMMIT;")
+            _sync_folder(self.folder)
+        elif mark != APPLICATION_ID:
+            raise JournalError(f"{self.path}: this is not a journal of Thresher's")
+        elif version > VERSION:
+            raise JournalError(f"{self.path}: the journal is of a newer version (get a newer thresher)")
+
+    def close(self) -> None:
+        """Give the journal up."""
+        if self._lock >= 0:
+            self._connection.close()
+            os.close(self._lock)
+            self._lock = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    def append(
+        self,
+        id: str,
+        kind: str,
+        user: str,
+        body: dict[str, Any],
+        *,
+        text: Any = None,
+        features: list[tuple[str, int]] | None = None,
+        digest: str = "",
+        undoes: Iterable[int] = (),
+    ) -> Record:
+        """Write one record and return it once it is on the disk; one whose id is known already is returned as it is."""
+        if not 0 < len(id) <= LONGEST_ID:
+            raise JournalError(f"the id {id[:20]!r} is none (allowed: 1 to {LONGEST_ID} characters)")
+        time = datetime.now(UTC).isoformat(timespec="milliseconds")
+        with self.transaction() as connection:
+            known = self.by_id(id)
+            if known is not None:
+                return known
+            seq = self.last() + 1
+            values = (seq, id, kind, time, user, _json(body), _json(text), _packed(features), digest)
+            connection.execute(f"INSERT INTO records VALUES ({', '.join('?' * len(values))}, NULL)", values)
+            for undone in undoes:
+                connection.execute("UPDATE records SET undone_by = ? WHERE seq = ?", (seq, undone))
+        return Record(seq, id, kind, time, user, body, text, features, digest, None)
+
+    def forget_text(self, seq: int) -> None:
+        """Forget the text of a record; its features stay."""
+        with self.transaction() as connection:
+            connection.execute("UPDATE records SET text = NULL WHERE seq = ?", (seq,))
+        with self._naming():
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._connection.execute("VACUUM")
+
+    def set_fact(self, name: str, value: str) -> None:
+        """Keep something about the journal as a whole."""
+        with self.transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Let what is written in the block be on the disk when it ends, all of it or nothing."""
+        with self._naming():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    def last(self) -> int:
+        """Return the place of the last record, 0 where there is none."""
+        return int(self._one("SELECT coalesce(max(seq), 0) FROM records")[0])
+
+    def by_id(self, id: str) -> Record | None:
+        """Return the record of that id."""
+        row = self._one("SELECT * FROM records WHERE id = ?", id)
+        return None if row is None else _record(row)
+
+    def records(self, after: int = 0, limit: int | None = None) -> Iterator[Record]:
+        """Yield records in their order, a page at a time."""
+        while limit is None or limit > 0:
+            size = PAGE if limit is None else min(PAGE, limit)
+            with self._naming():
+                page = self._connection.execute(
+                    "SELECT * FROM records WHERE seq > ? ORDER BY seq LIMIT ?", (after, size)
+                ).fetchall()
+            yield from map(_record, page)
+            if len(page) < size:
+                return
+            after, limit = page[-1][0], None if limit is None else limit - len(page)
+
+    def fact(self, name: str) -> str | None:
+        """Return what is kept about the journal under that name."""
+        row = self._one("SELECT value FROM facts WHERE name = ?", name)
+        return None if row is None else str(row[0])
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the file; nothing if it is whole and its records stand without a gap."""
+        with self._naming():
+            found = [line for (line,) in self._connection.execute("PRAGMA integrity_check") if line != "ok"]
+            (count,) = self._connection.execute("SELECT count(*) FROM records").fetchone()
+        if not found and count != self.last():
+            found.append(f"{self.last() - count} records are missing")
+        return found
+
+    def backup(self, path: str | os.PathLike[str]) -> None:
+        """Write a copy of the journal, which others may go on writing to meanwhile."""
+        with self._naming():
+            copy = sqlite3.connect(path)
+            try:
+                self._connection.backup(copy, pages=256)
+            finally:
+                copy.close()
+
+    def _one(self, query: str, *values: Any) -> Any:
+        with self._naming():
+            return self._connection.execute(query, values).fetchone()
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        """Turn what SQLite raises into errors of ours that name the file."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            said = f"{self.path}: {error}"
+            if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL":
+                raise JournalFullError(f"{said} (make room and send it again)") from None
+            if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+                raise JournalBusyError(f"{said} (another process has it open)") from None
+            raise JournalError(said) from None
+
+
+def _locked(path: Path) -> int:
+    """Return an open file that this process alone has locked, with its number in it; the lock ends with the process."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        owner = os.read(descriptor, 20).decode("ascii", "replace").strip()
+        os.close(descriptor)
+        if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+            raise
+        raise JournalBusyError(f"{path.parent}: process {owner or 'unknown'} has the journal (stop it first)") from None
+    os.truncate(descriptor, 0)
+    os.write(descriptor, f"{os.getpid()}\n".encode())
+    return descriptor
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _json(value: Any) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _packed(features: list[tuple[str, int]] | None) -> bytes | None:
+    return None if features is None else zlib.compress(json.dumps(features).encode())
+
+
+def _record(row: tuple[Any, ...]) -> Record:
+    seq, id, kind, time, user, body, text, packed, digest, undone_by = row
+    text = None if text is None else json.loads(text)
+    features = None if packed is None else [(name, count) for name, count in json.loads(zlib.decompress(packed))]
+    return Record(seq, id, kind, time, user, json.loads(body), text, features, digest, undone_by)

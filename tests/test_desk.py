@@ -1,0 +1,289 @@
+"""A model with its journal: what was said to be learned is there again, bit for bit, however it comes back."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from thresher import Categorizer
+from thresher.desk import Desk, features_digest, journal_folder, skip
+from thresher.errors import JournalBusyError, JournalError, TextError
+from thresher.text.features import FeatureCounts
+
+TEXTS = ["crude oil rose", "oil and gas", "wheat harvest", "corn and wheat", "gold mine", "silver and gold"] * 5
+CATEGORIES = ["energy", "energy", "grain", "grain", "metal", "metal"] * 5
+KINDS = ["oil", "gas", "wheat", "corn", "gold", "silver", "tin", "price"]
+WORDS = [*KINDS, "market", "rose", "fell", "new", "mine", "field", "harvest", "export"]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    model = Categorizer(min_count=1).fit(TEXTS, CATEGORIES)
+    model.save(tmp_path / "desk.thresher")
+    return tmp_path / "desk.thresher"
+
+
+def teach(desk: Desk, count: int, first: int = 0) -> None:
+    """Teach corrections of every kind, new words and a new category among them."""
+    for i in range(first, first + count):
+        text = f"{WORDS[i % 16]} {WORDS[i * 7 % 16]} word{i % 9} {WORDS[i * 5 % 16]}"
+        if i % 3 == 0:
+            desk.correct(
+                f"c{i}", {"title": text, "body": "and more"}, categories=["metal", "grain"][i % 2 :], user="ada"
+            )
+        elif i % 3 == 1:
+            desk.correct(f"c{i}", text, accept=["tin" if i % 2 else "energy"], user="bob")
+        else:
+            desk.correct(f"c{i}", text, accept=["grain"], reject=["metal"], user="ada")
+
+
+def test_a_desk_comes_back_as_it_was(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        teach(desk, 40)
+        digest = desk.model.digest()
+    with Desk(path) as again:
+        assert again.model.digest() == digest
+        assert again.position == 40
+        assert again.remarks == []
+
+
+def test_live_and_replayed_from_anywhere_are_one_model(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thresher.desk.SNAPSHOT_EVERY", 7)
+    with Desk(path, new=True) as desk:
+        teach(desk, 33)
+        digest = desk.model.digest()
+        kept = desk._snapshots()
+        assert [file.name for file in kept] == [f"snapshot-{position:010}.thresher" for position in (0, 21, 28)]
+    for drop in range(4):  # from the newest snapshot, from older ones, from the first record
+        for file in journal_folder(path).glob("snapshot-*"):
+            if int(file.stem.partition("-")[2]) > (35, 28, 21, 0)[drop]:
+                file.unlink()
+        with Desk(path) as again:
+            assert again.model.digest() == digest
+
+
+def test_a_repeated_correction_is_learned_once(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        first = desk.correct("a", "tin mine", accept=["metal"])
+        digest = desk.model.digest()
+        second = desk.correct("a", "tin mine", accept=["metal"])
+        assert (first.repeated, second.repeated) == (False, True)
+        assert second.record.seq == first.record.seq
+        assert desk.model.digest() == digest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"accept": ["metal"], "reject": ["metal"]}, "both accepted and rejected"),
+        ({"reject": ["wood"]}, "unknown and cannot be rejected"),
+        ({}, "at least one category"),
+        ({"accept": ["metal"], "categories": ["metal"]}, "not both"),
+        ({"text": "...", "accept": ["metal"]}, "no features"),
+        ({"text": "lone \ud800", "accept": ["metal"]}, "surrogate"),
+        ({"accept": ["x" * 300]}, "is no name"),
+    ],
+)
+def test_what_cannot_be_learned_is_not_kept(path: Path, arguments: dict[str, object], message: str) -> None:
+    with Desk(path, new=True) as desk:
+        digest = desk.model.digest()
+        with pytest.raises(TextError, match=message):
+            desk.correct("a", **({"text": "tin mine"} | arguments))  # type: ignore[arg-type]
+        with pytest.raises(JournalError, match="the id '' is none"):
+            desk.correct("", "tin mine", accept=["metal"])
+        assert (desk.journal.last(), desk.model.digest()) == (0, digest)
+
+
+def test_undone_corrections_were_never_made(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thresher.desk.SNAPSHOT_EVERY", 5)
+    other = path.with_name("other.thresher")
+    shutil.copy(path, other)
+    with Desk(path, new=True) as desk, Desk(other, new=True) as without:
+        teach(desk, 20)
+        teach(without, 8)
+        teach(without, 10, first=9)
+        undone = [record.seq for record in desk.journal.records() if record.id in ("c8", "c19")]
+        record = desk.undo("u", undone, user="ada")
+        assert desk.model.digest() == without.model.digest()
+        assert desk.undo("u", undone) == desk.journal.by_id("u") == record
+        with pytest.raises(JournalError, match="record 9 was undone already, by record 21"):
+            desk.undo("v", [9])
+        with pytest.raises(JournalError, match="record 21 is no correction"):
+            desk.undo("v", [21])
+        teach(desk, 5, first=20)
+        teach(without, 5, first=20)
+        assert desk.model.digest() == without.model.digest()
+    with Desk(path) as again, Desk(other) as reference:
+        assert again.model.digest() == reference.model.digest()
+
+
+def test_what_later_corrections_need_cannot_be_undone(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        desk.correct("a", "tin mine", accept=["tin"])
+        desk.correct("b", "gold mine", reject=["tin"])
+        digest = desk.model.digest()
+        with pytest.raises(JournalError, match="record 2 cannot be applied: category 'tin' is unknown"):
+            desk.undo("u", [1])
+        assert (desk.journal.last(), desk.model.digest()) == (2, digest)
+
+
+def test_changes_of_categories_are_kept(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        desk.change_categories("a", "rename", ["metal"], "metals")
+        desk.correct("b", "tin mine", accept=["tin"])
+        desk.change_categories("c", "merge", ["metals", "tin"], "metal")
+        desk.change_categories("d", "retire", ["energy"])
+        with pytest.raises(TextError, match="energy"):
+            desk.change_categories("e", "retire", ["energy"])
+        with pytest.raises(TextError, match="allowed: rename, merge, retire"):
+            desk.change_categories("e", "rename", ["grain", "metal"], "x")
+        assert desk.model.categories == ["grain", "metal"]
+        assert desk.journal.last() == 4
+        digest = desk.model.digest()
+    shutil.rmtree(path.with_name("nothing"), ignore_errors=True)
+    for file in journal_folder(path).glob("snapshot-*[1-9].thresher"):
+        file.unlink()
+    with Desk(path) as again:
+        assert again.model.digest() == digest
+
+
+def test_a_forgotten_text_leaves_its_features(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        teach(desk, 12)
+        digest = desk.model.digest()
+        for seq in range(1, 13):
+            desk.journal.forget_text(seq)
+    folder = journal_folder(path)
+    for file in folder.glob("snapshot-*12.thresher"):
+        file.unlink()
+    assert b"and more" not in b"".join(file.read_bytes() for file in folder.glob("journal*"))
+    with Desk(path) as again:
+        assert again.model.digest() == digest
+        assert again.remarks == []
+
+
+def test_features_that_changed_are_said_and_not_taken(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        teach(desk, 3)
+        digest = desk.model.digest()
+        with desk.journal.transaction() as connection:
+            connection.execute("UPDATE records SET text = ? WHERE seq = 2", (json.dumps("other words now"),))
+        desk._snapshot_at = desk.position
+        desk.close()
+    with Desk(path) as again:
+        assert again.model.digest() == digest
+        assert again.remarks == ["record 2: its text now has other features; those kept are taken"]
+
+
+def test_a_record_that_cannot_be_applied_is_named_and_may_be_skipped(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        desk.correct("a", "tin mine", accept=["metal"])
+        digest = desk.model.digest()
+        desk.journal.append("b", "categories", "", {"change": "retire", "names": ["wood"], "into": ""})
+    with pytest.raises(JournalError, match=r"record 2 cannot be applied: category 'wood' .*journal skip"):
+        Desk(path)
+    with pytest.raises(JournalError, match="record 3 is no correction"):
+        skip(journal_folder(path), 3)
+    skip(journal_folder(path), 2)
+    with Desk(path) as again:
+        assert again.model.digest() == digest
+
+
+def test_a_damaged_snapshot_gives_way_to_an_older_one(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        teach(desk, 9)
+        digest = desk.model.digest()
+    newest = max(journal_folder(path).glob("snapshot-*"))
+    newest.write_bytes(newest.read_bytes()[:-10])
+    with Desk(path) as again:
+        assert again.model.digest() == digest
+        assert "an older snapshot is taken" in again.remarks[0]
+    for file in journal_folder(path).glob("snapshot-*"):
+        file.write_bytes(b"nothing")
+    with pytest.raises(JournalError, match="no snapshot can be read"):
+        Desk(path)
+
+
+def test_another_model_is_refused(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        teach(desk, 3)
+    Categorizer(min_count=1).fit(TEXTS[:12], CATEGORIES[:12]).save(path)
+    with pytest.raises(JournalError, match="this is not the model of"):
+        Desk(path)
+
+
+def test_the_model_file_may_be_written_anew(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        teach(desk, 3)
+        digest = desk.write_model()
+        teach(desk, 3, first=3)
+    assert Categorizer.load(path).digest() == digest
+    with Desk(path) as again:
+        assert again.position == 6
+        again.model.save(path)  # written, and the process dies before that is noted
+    with Desk(path):
+        pass
+
+
+def test_a_journal_that_is_missing_is_never_begun_in_silence(path: Path) -> None:
+    with pytest.raises(JournalError, match="it has no journal yet"):
+        Desk(path, new=False)
+    assert not journal_folder(path).exists()
+    with Desk(path) as desk:  # it never had one
+        teach(desk, 3)
+        desk.write_model()
+    (journal_folder(path) / "journal.sqlite3").unlink()
+    with pytest.raises(JournalError, match=r"its journal is missing, .* \(--new-journal begins a new one\)"):
+        Desk(path)
+    shutil.rmtree(journal_folder(path))
+    with pytest.raises(JournalError, match="its journal is missing"):
+        Desk(path)
+    with Desk(path, new=True) as desk:
+        teach(desk, 2)
+    (journal_folder(path) / "journal.sqlite3").unlink()
+    with Desk(path, new=True) as desk:
+        assert desk.position == 0
+    assert len(list(path.parent.glob("desk.thresher.journal.left-*/snapshot-*"))) == 2
+
+
+def test_a_second_process_is_told_who_has_it(path: Path) -> None:
+    code = "import sys; from thresher.desk import Desk; Desk(sys.argv[1])"
+    with Desk(path, new=True):
+        run = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+        assert "JournalBusyError" in run.stderr
+        with pytest.raises(JournalBusyError, match=r"process \d+ has the journal \(stop it first\)"):
+            Desk(path)
+    Desk(path).close()
+
+
+def test_a_correction_that_was_kept_and_not_applied_stops_the_desk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = Desk(path, new=True)
+    with monkeypatch.context() as patch:
+        patch.setattr("thresher.desk.apply", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            desk.correct("a", "tin mine", accept=["metal"])
+    with pytest.raises(JournalError, match="record 1 is kept and was not applied"):
+        desk.correct("b", "tin mine", accept=["metal"])
+    desk.journal.close()
+    with Desk(path) as again:
+        assert again.position == 1
+
+
+def test_features_stand_for_their_text() -> None:
+    for settings in ({}, {"preset": "paper"}, {"analyser": "words+ngrams:2+title"}, {"sparse": True}):
+        one, other = (Categorizer(min_count=1, **settings).fit(TEXTS, CATEGORIES) for _ in range(2))  # type: ignore[arg-type]
+        for text in ("tin tin mine\nnew words new", {"title": "gold", "body": "zinc gold gold"}):
+            found = one.features.found_in(text)
+            one.learn(text, accept=["tin"])
+            other.learn(found, accept=["tin"])  # type: ignore[arg-type]
+            one.partial_fit([text], [["metal"]])
+            other.partial_fit([found], [["metal"]])  # type: ignore[list-item]
+        assert one.digest() == other.digest()
+
+
+def test_the_digest_of_features_depends_on_names_counts_and_order() -> None:
+    found = [FeatureCounts(["a", "b"], [1, 2]), FeatureCounts(["b", "a"], [2, 1]), FeatureCounts(["a", "b"], [1, 3])]
+    assert len({features_digest(one) for one in found}) == 3
