@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -30,6 +30,9 @@ class Ended(NamedTuple):
     out: str
     err: str
     seconds: float = 0.0
+
+
+Run = Callable[..., Ended]
 
 
 def thresher(
@@ -110,3 +113,13 @@ def cpu_seconds(*arguments: str | Path) -> float:
 def without_privileges(*arguments: str | Path) -> Ended:
     """Run the command so that permissions bind it; they do not bind root, who runs tests in many a container."""
     return thresher(*arguments, command=[sys.executable, "-c", _BOUND])
+
+
+def said(ended: Ended, code: int, *parts: str) -> str:
+    """Check the contract for a failure: the exit code, one line, nothing on standard output; returns the line."""
+    assert (ended.code, ended.out) == (code, ""), ended
+    assert ended.err.startswith("thresher: "), ended
+    assert ended.err.count("\n") == 1, ended
+    assert ended.err.endswith("\n")
+    assert all(part in ended.err for part in parts), ended.err
+    return ended.err

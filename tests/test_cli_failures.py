@@ -6,18 +6,15 @@ import os
 import resource
 import signal
 import stat
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cli import Ended, in_shell, interrupted, thresher, without_privileges
-from thresher.cli import run
+from cli import Ended, Run, in_shell, interrupted, said, thresher, without_privileges
 from thresher.cli.failures import OutputError, TerminatedError, UsageError, exit_code, report
 from thresher.errors import DataError, MissingPackageError, ParameterError
 
-Run = Callable[..., Ended]
 TEXT = "loud music all night on Foundry Row"
 
 
@@ -33,28 +30,6 @@ def model(trained: Path, tmp_path: Path) -> Path:
     path = tmp_path / "desk.thresher"
     path.write_bytes(trained.read_bytes())
     return path
-
-
-@pytest.fixture
-def called(capfd: pytest.CaptureFixture[str]) -> Run:
-    """Run the command line within this process, which spares the imports."""
-
-    def call(*arguments: str | Path) -> Ended:
-        capfd.readouterr()
-        code = run([str(argument) for argument in arguments])
-        return Ended(code, *capfd.readouterr())
-
-    return call
-
-
-def said(ended: Ended, code: int, *parts: str) -> str:
-    """Check the contract for a failure: the exit code, one line, nothing on standard output; returns the line."""
-    assert (ended.code, ended.out) == (code, ""), ended
-    assert ended.err.startswith("thresher: "), ended
-    assert ended.err.count("\n") == 1, ended
-    assert ended.err.endswith("\n")
-    assert all(part in ended.err for part in parts), ended.err
-    return ended.err
 
 
 def write(path: Path, *records: Any) -> Path:

@@ -274,7 +274,7 @@ def test_a_correction_that_was_kept_and_not_applied_stops_the_desk(path: Path, m
 
 def test_features_stand_for_their_text() -> None:
     for settings in ({}, {"preset": "paper"}, {"analyser": "words+ngrams:2+title"}, {"sparse": True}):
-        one, other = (Categorizer(min_count=1, **settings).fit(TEXTS, CATEGORIES) for _ in range(2))  # type: ignore[arg-type]
+        one, other = (Categorizer(min_count=1, **settings).fit(TEXTS, CATEGORIES) for _ in range(2))
         for text in ("tin tin mine\nnew words new", {"title": "gold", "body": "zinc gold gold"}):
             found = one.features.found_in(text)
             one.learn(text, accept=["tin"])

@@ -13,6 +13,7 @@ from thresher.cli.evaluate import compare, evaluate
 from thresher.cli.explain import explain
 from thresher.cli.failures import UsageError
 from thresher.cli.inspect import compress, inspect
+from thresher.cli.journal import journal, undo
 from thresher.cli.learn import learn
 from thresher.cli.options import REPEATABLE, with_options
 from thresher.cli.predict import predict, rank
@@ -20,7 +21,7 @@ from thresher.cli.reproduce import reproduce
 from thresher.cli.train import train
 
 VERBS = (
-    fetch, train, predict, rank, evaluate, compare, explain, learn, audit, inspect, compress, convert,
+    fetch, train, predict, rank, evaluate, compare, explain, learn, undo, journal, audit, inspect, compress, convert,
     reproduce, doctor, demo,
 )  # fmt: skip
 

@@ -1,11 +1,13 @@
 """`thresher learn`: corrections, taken up by a model file."""
 
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from uuid import uuid4
 
 import typer
 
-from thresher.cli.models import loaded_model
+from thresher.cli.models import has_journal, loaded_model, opened_desk
 from thresher.cli.options import DataArgument, ForceOption, ModelArgument, Read, check_is_text
 from thresher.cli.outputs import check_model_output
 from thresher.cli.shell import Shell
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
     from thresher.datasets.document import Document
     from thresher.datasets.reading import Reading
+    from thresher.desk import Desk
 
 
 def learn(
@@ -23,6 +26,8 @@ def learn(
     data: DataArgument,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here, and leave MODEL as it is.")] = None,
     force: ForceOption = False,
+    user: Annotated[str, typer.Option(help="Who corrects.", metavar="NAME")] = "",
+    new_journal: Annotated[bool, typer.Option("--new-journal", help="Begin a new journal if it is missing.")] = False,
 ) -> None:
     """Learn corrections, in their order: full sets of categories, or columns "accept" and "reject" with some.
 
@@ -32,12 +37,21 @@ def learn(
     if output is not None:
         check_model_output(output, force)
     categorizer = loaded_model(model)
-    before, known = categorizer.digest(), len(categorizer.categories)
     reading = read(data, labelled=Path(data).is_dir())
     corrections = [_correction(document, reading, read.options.get("separator") or "|") for document in reading]
-    right_before = sum(_learned(categorizer, correction) for correction in corrections)
+    if output is not None:
+        before, known, right_before = _tried(categorizer, corrections)
+        digest = categorizer.save(output)
+    else:
+        if not has_journal(model):
+            _tried(categorizer, corrections)  # none is begun unless all of them can be learned
+        with opened_desk(model, shell, new=True if new_journal else None) as desk:
+            categorizer = deepcopy(desk.model)
+            before, known, right_before = _tried(categorizer, corrections)
+            for correction in corrections:
+                correction.keep(desk, user)
+            digest = desk.write_model()
     shell.remarks_on(reading)
-    digest = categorizer.save(output or model)
     record = {
         "documents": len(corrections),
         "right_before": right_before,
@@ -49,6 +63,12 @@ def learn(
         "model": str(output or model),
     }
     _show(shell, record)
+
+
+def _tried(model: "Categorizer", corrections: list["Correction"]) -> tuple[str, int, int]:
+    """Teach all corrections; returns the digest and the number of categories before, and how many it knew."""
+    before, known = model.digest(), len(model.categories)
+    return before, known, sum(_learned(model, correction) for correction in corrections)
 
 
 def _show(shell: Shell, record: dict[str, Any]) -> None:
@@ -79,6 +99,14 @@ class Correction(NamedTuple):
         return (
             found == set(self.accept) if self.complete else found >= set(self.accept) and not found & set(self.reject)
         )
+
+    def keep(self, desk: "Desk", user: str) -> None:
+        """Teach a model that has a journal."""
+        content, id = self.document.content, uuid4().hex
+        if self.complete:
+            desk.correct(id, content, categories=self.accept, user=user)
+        else:
+            desk.correct(id, content, accept=self.accept, reject=self.reject, user=user)
 
 
 def _correction(document: "Document", reading: "Reading", separator: str) -> Correction:

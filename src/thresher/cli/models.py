@@ -8,6 +8,8 @@ from thresher.cli.options import whole_number
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
+    from thresher.cli.shell import Shell
+    from thresher.desk import Desk
 
 
 def loaded_model(path: Path | str, threads: str | None = None) -> "Categorizer":
@@ -17,6 +19,25 @@ def loaded_model(path: Path | str, threads: str | None = None) -> "Categorizer":
     from thresher.categorizer import Categorizer
 
     return Categorizer.load(path, n_threads=count)
+
+
+def has_journal(path: Path) -> bool:
+    """Tell whether there is a journal beside a model file."""
+    from thresher.desk import journal_folder
+    from thresher.journal import Journal
+
+    return Journal.is_in(journal_folder(path))
+
+
+def opened_desk(path: Path, shell: "Shell", new: bool | None = None) -> "Desk":
+    """Return the model in a file with its journal, and say what the journal has to remark."""
+    _import_numba()
+    from thresher.desk import Desk
+
+    desk = Desk(path, new=new)
+    for remark in desk.remarks:
+        shell.remark(remark)
+    return desk
 
 
 def _import_numba() -> None:

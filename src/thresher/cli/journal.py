@@ -1,0 +1,173 @@
+"""`thresher undo` and `thresher journal`: corrections taken back, checked, exported, backed up, forgotten."""
+
+import shutil
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import uuid4
+
+import typer
+
+from thresher.cli.failures import OutputError, UsageError
+from thresher.cli.models import opened_desk
+from thresher.cli.options import ModelArgument
+from thresher.cli.shell import Shell
+
+if TYPE_CHECKING:
+    from thresher.journal import Journal, Record
+
+ACTIONS = ("check", "export", "backup", "forget", "skip")
+
+
+def undo(
+    shell: Shell,
+    model: ModelArgument,
+    id: Annotated[str | None, typer.Option(help="The id of the correction.", metavar="ID")] = None,
+    user: Annotated[str | None, typer.Option(help="All corrections of one person.", metavar="NAME")] = None,
+    since: Annotated[str | None, typer.Option(help="Since a time, as 2026-01-31T12:00.", metavar="TIME")] = None,
+) -> None:
+    """Take corrections back: the last one, one by its id, or those of a person or since a time.
+
+    thresher undo desk.thresher
+    """
+    if id is not None and (user is not None or since is not None):
+        raise UsageError("--id names one correction (leave --user and --since out)")
+    first = _time(since) if since is not None else None
+    with opened_desk(model, shell, new=False) as desk:
+        found = [record for record in desk.journal.records() if record.kind == "correction" and not record.undone_by]
+        if id is not None:
+            found = [record for record in found if record.id == id]
+        elif user is not None or first is not None:
+            found = [record for record in found if user in (None, record.user) and _is_since(record, first)]
+        else:
+            found = found[-1:]
+        before = desk.model.digest()
+        desk.undo(uuid4().hex, [record.seq for record in found])
+        digest = desk.write_model()
+    if shell.json:
+        ids = [record.id for record in found]
+        shell.emit({"undone": ids, "digest_before": before, "digest": digest, "model": str(model)})
+        return
+    shell.say(f"Undid {len(found):,} correction{'s' if len(found) != 1 else ''}")
+    shell.say(f"Wrote {model} (digest {before[:12]} before, {digest[:12]} now)")
+
+
+def _time(given: str) -> datetime:
+    try:
+        return datetime.fromisoformat(given).astimezone()
+    except ValueError:
+        raise UsageError(f"--since {given!r} is no time (write it as 2026-01-31T12:00)") from None
+
+
+def _is_since(record: "Record", first: datetime | None) -> bool:
+    return first is None or datetime.fromisoformat(record.time) >= first
+
+
+def journal(
+    shell: Shell,
+    action: Annotated[str, typer.Argument(metavar="ACTION", help=", ".join(ACTIONS) + ".", show_default=False)],
+    model: ModelArgument,
+    what: Annotated[str | None, typer.Argument(metavar="[ID|NUMBER|FOLDER]", show_default=False)] = None,
+) -> None:
+    """Look after the journal of a model: check it, export its corrections, back it up, forget a text, skip a record.
+
+    thresher journal export desk.thresher > corrections.jsonl
+    """
+    from thresher.desk import journal_folder
+    from thresher.journal import Journal
+
+    if action not in ACTIONS:
+        raise UsageError(f"{action!r} is nothing to do with a journal (allowed: {', '.join(ACTIONS)})")
+    if (what is None) != (action in ("check", "export")):
+        needed = {"backup": "a new folder", "forget": "the id of a correction", "skip": "the number of a record"}
+        raise UsageError(f"{action} takes {needed.get(action, 'nothing')} after MODEL")
+    folder = journal_folder(model)
+    if action == "skip":
+        _skip(shell, folder, str(what))
+        return
+    if action == "check":
+        _check(shell, model)
+        return
+    with Journal(folder) as opened:
+        if action == "export":
+            _export(shell, opened)
+        elif action == "backup":
+            _backup(shell, opened, Path(str(what)))
+        else:
+            _forget(shell, opened, str(what))
+
+
+def _check(shell: Shell, model: Path) -> None:
+    from thresher.errors import JournalError
+
+    with opened_desk(model, shell, new=False) as desk:
+        faults = desk.journal.check()
+        if faults:
+            raise JournalError(f"{desk.journal.path}: {'; '.join(faults[:3])}")
+        undone = sum(record.undone_by is not None for record in desk.journal.records())
+        found = {"records": desk.position, "undone": undone, "digest": desk.model.digest(), "remarks": desk.remarks}
+    if shell.json:
+        shell.emit(found)
+    else:
+        shell.say(
+            f"{found['records']:,} records, {undone:,} of them undone; replayed digest {str(found['digest'])[:12]}"
+        )
+
+
+def _export(shell: Shell, opened: "Journal") -> None:
+    forgotten = 0
+    for record in opened.records():
+        if record.kind == "correction" and record.undone_by is None:
+            if record.text is None:
+                forgotten += 1
+            else:
+                shell.emit(exported(record))
+    if forgotten:
+        shell.remark(f"{forgotten} corrections have no text any more, and are left out")
+
+
+def exported(record: "Record") -> dict[str, Any]:
+    """Return a correction as a document to train on or to learn."""
+    text = {"text": record.text} if isinstance(record.text, str) else dict(record.text)
+    body = {"categories": record.body.get("categories", record.body.get("accept"))} | record.body
+    return {"id": record.id} | text | body | {"user": record.user, "time": record.time}
+
+
+def _backup(shell: Shell, opened: "Journal", folder: Path) -> None:
+    from thresher.journal import FILE
+
+    if folder.exists():
+        raise OutputError(f"{folder}: there is something already (name a new folder)")
+    folder.mkdir(mode=0o700)
+    opened.backup(folder / FILE)
+    for snapshot in sorted(opened.folder.glob("snapshot-*.thresher")):
+        shutil.copyfile(snapshot, folder / snapshot.name)
+    if shell.json:
+        shell.emit({"records": opened.last(), "folder": str(folder)})
+    else:
+        shell.say(f"Wrote {opened.last():,} records to {folder}")
+
+
+def _forget(shell: Shell, opened: "Journal", id: str) -> None:
+    from thresher.errors import JournalError
+
+    record = opened.by_id(id)
+    if record is None:
+        raise JournalError(f"{opened.path}: there is no correction {id!r}")
+    opened.forget_text(record.seq)
+    if shell.json:
+        shell.emit({"forgotten": id})
+    else:
+        shell.say(f"Forgot the text of {id}; its features stay")
+
+
+def _skip(shell: Shell, folder: Path, number: str) -> None:
+    from thresher.desk import skip
+
+    if not number.isdecimal():
+        raise UsageError(f"{number!r} is not the number of a record (a message of `journal check` names it)")
+    skip(folder, int(number))
+    if shell.json:
+        shell.emit({"skipped": int(number)})
+    else:
+        shell.say(f"Record {number} is left out from now on")

@@ -1,0 +1,148 @@
+"""Corrections from the command line: kept, taken back, checked, exported, backed up, forgotten."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli import Run, said
+from thresher import Categorizer
+from thresher.desk import Desk, journal_folder
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    texts = ["crude oil rose", "oil and gas", "wheat harvest", "corn and wheat", "gold mine", "silver and gold"] * 5
+    Categorizer(min_count=1).fit(texts, ["energy", "energy", "grain", "grain", "metal", "metal"] * 5).save(
+        tmp_path / "desk.thresher"
+    )
+    return tmp_path / "desk.thresher"
+
+
+def learned(called: Run, model: Path, *corrections: dict[str, Any], user: str = "ada") -> Any:
+    data = model.with_name("corrections.jsonl")
+    data.write_text("".join(json.dumps(correction) + "\n" for correction in corrections))
+    ended = called("learn", model, data, "--user", user)
+    assert (ended.code, ended.err) == (0, "")
+    return json.loads(ended.out)
+
+
+def digest_of(model: Path) -> str:
+    return Categorizer.load(model).digest()
+
+
+def test_what_was_learned_is_undone_one_by_one(called: Run, model: Path) -> None:
+    first = digest_of(model)
+    second = learned(called, model, {"text": "tin mine", "accept": ["tin"]})["digest"]
+    learned(called, model, {"text": "zinc mine", "accept": ["metal"], "reject": ["energy"]}, user="bob")
+    ended = called("undo", model)
+    assert json.loads(ended.out)["digest"] == digest_of(model) == second
+    assert called("undo", model, "--no-json").out.startswith("Undid 1 correction\nWrote ")
+    assert digest_of(model) == first
+    said(called("undo", model), 65, "nothing to undo")
+
+
+def test_the_corrections_of_one_person_are_undone(called: Run, model: Path) -> None:
+    learned(called, model, {"text": "tin mine", "categories": ["metal"]})
+    alone = digest_of(model)
+    learned(called, model, {"text": "wrong", "accept": ["grain"]}, {"text": "more", "accept": ["grain"]}, user="bob")
+    said(called("undo", model, "--user", "bob", "--since", "2999-01-01T00:00"), 65, "nothing to undo")
+    said(called("undo", model, "--since", "yesterday"), 2, "--since 'yesterday' is no time")
+    said(called("undo", model, "--id", "x", "--user", "bob"), 2, "--id names one correction")
+    assert len(json.loads(called("undo", model, "--user", "bob", "--since", "2020-01-01T00:00").out)["undone"]) == 2
+    assert digest_of(model) == alone
+
+
+def test_the_journal_is_checked_exported_and_backed_up(called: Run, model: Path, tmp_path: Path) -> None:
+    digest = learned(
+        called,
+        model,
+        {"text": "tin mine", "accept": ["metal"], "reject": ["energy"]},
+        {"title": "corn", "text": "more corn", "categories": ["grain"]},
+        {"text": "to be undone", "accept": ["grain"]},
+    )["digest"]
+    called("undo", model)
+    found = json.loads(called("journal", "check", model).out)
+    assert (found["records"], found["undone"], found["remarks"]) == (4, 1, [])
+    assert found["digest"] == digest_of(model) != digest
+    exported = [json.loads(line) for line in called("journal", "export", model).out.splitlines()]
+    partial, whole = exported
+    assert (partial["text"], partial["accept"], partial["reject"]) == ("tin mine", ["metal"], ["energy"])
+    assert (whole["title"], whole["categories"], "more corn" in whole.values()) == ("corn", ["grain"], True)
+    assert {record["user"] for record in exported} == {"ada"}
+    copy = tmp_path / "copy"
+    assert json.loads(called("journal", "backup", model, copy).out)["records"] == 4
+    said(called("journal", "backup", model, copy), 73, "name a new folder")
+    shutil.rmtree(journal_folder(model))
+    copy.rename(journal_folder(model))
+    assert json.loads(called("journal", "check", model).out)["digest"] == digest_of(model)
+
+
+def test_what_was_exported_can_be_trained_on_and_learned(called: Run, model: Path, tmp_path: Path) -> None:
+    learned(called, model, {"text": "tin mine", "categories": ["metal"]}, {"text": "oats", "categories": ["grain"]})
+    data = tmp_path / "exported.jsonl"
+    data.write_text(called("journal", "export", model).out)
+    ended = called("train", data, "-o", tmp_path / "new.thresher", "--preset", "paper", "--min-count", "1", "--quiet")
+    assert ended.code == 0
+    assert called("learn", tmp_path / "new.thresher", data).code == 0
+
+
+def test_a_text_is_forgotten_and_the_model_stays(called: Run, model: Path) -> None:
+    learned(called, model, {"text": "secret words", "accept": ["metal"]})
+    digest = digest_of(model)
+    id = json.loads(called("journal", "export", model).out)["id"]
+    said(called("journal", "forget", model, "x"), 65, "there is no correction 'x'")
+    assert json.loads(called("journal", "forget", model, id).out) == {"forgotten": id}
+    ended = called("journal", "export", model)
+    assert (ended.out, "1 corrections have no text any more" in ended.err) == ("", True)
+    for file in journal_folder(model).glob("snapshot-*1.thresher"):
+        file.unlink()
+    assert json.loads(called("journal", "check", model).out)["digest"] == digest
+
+
+def test_a_record_that_cannot_be_applied_is_skipped(called: Run, model: Path) -> None:
+    learned(called, model, {"text": "tin mine", "accept": ["metal"]})
+    with Desk(model) as desk:
+        desk.journal.append("b", "categories", "", {"change": "retire", "names": ["wood"], "into": ""})
+    said(called("journal", "check", model), 65, "record 2 cannot be applied")
+    said(called("journal", "skip", model, "two"), 2, "'two' is not the number of a record")
+    assert json.loads(called("journal", "skip", model, "2").out) == {"skipped": 2}
+    assert called("journal", "check", model).code == 0
+
+
+def test_a_wrong_action_is_told(called: Run, model: Path) -> None:
+    said(called("journal", "burn", model), 2, "'burn' is nothing to do with a journal (allowed: check, export")
+    said(called("journal", "check", model, "x"), 2, "check takes nothing after MODEL")
+    said(called("journal", "backup", model), 2, "backup takes a new folder after MODEL")
+    said(called("journal", "export", model), 65, "there is no journal here")
+    said(called("undo", model), 65, "it has no journal yet")
+
+
+def test_a_missing_journal_is_not_begun_in_silence(called: Run, model: Path, tmp_path: Path) -> None:
+    learned(called, model, {"text": "tin mine", "accept": ["metal"]})
+    shutil.rmtree(journal_folder(model))
+    data = tmp_path / "corrections.jsonl"
+    said(called("learn", model, data), 65, "its journal is missing", "--new-journal")
+    assert called("learn", model, data, "--new-journal").code == 0
+
+
+def test_whoever_comes_second_is_told_so(called: Run, model: Path, tmp_path: Path) -> None:
+    data = tmp_path / "corrections.jsonl"
+    data.write_text(json.dumps({"text": "tin mine", "accept": ["metal"]}))
+    with Desk(model):
+        before = model.read_bytes()
+        said(called("learn", model, data), 75, f"process {os.getpid()} has the journal (stop it first)")
+        assert model.read_bytes() == before
+    assert called("learn", model, data).code == 0
+
+
+def test_corrections_that_the_file_does_not_have_yet_are_learned_on(called: Run, model: Path) -> None:
+    with Desk(model) as desk:  # as a service would: the model file stays as it is
+        desk.correct("a", "tin mine", accept=["tin"])
+    learned(called, model, {"text": "gold mine", "reject": ["tin"], "accept": ["metal"]})
+    with Desk(model) as desk:
+        assert desk.position == 2
+        assert desk.model.digest() == digest_of(model)
