@@ -7,7 +7,7 @@ import pytest
 
 from corpora import made_up
 from thresher import Categorizer
-from thresher.errors import NotFittedError
+from thresher.errors import NotFittedError, ParameterError
 from thresher.text.features import TextFeatures
 
 SETTINGS: list[dict[str, Any]] = [
@@ -103,3 +103,10 @@ def test_most_important_weights_stay() -> None:
     model.compress("30kB")
     assert set(best.values()) <= set(model.features.names)
     assert isinstance(model.features, TextFeatures)
+
+
+def test_a_model_that_keeps_every_weight_is_not_compressed() -> None:
+    texts = [f"oil gas word{i}" for i in range(30)]
+    model = Categorizer(preset="fast", min_count=1, late_start="initial").fit(texts, ["a", "b"] * 15)
+    with pytest.raises(ParameterError, match="late_start='initial' without discard keeps every weight"):
+        model.compress(2500)

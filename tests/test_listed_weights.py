@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from problems import LEARNERS, assert_same_bits, random_problem
 from thresher import BalancedWinnow, Categorizer, RegularizedWinnow, Rows
 from thresher.errors import ModelFileError, ParameterError
+from thresher.learners.labels import judgements
 from thresher.learners.listed_weights import ListedWeights
 from thresher.settings import MOST_DENSE, complete_settings, sized
 from thresher.store import read_model, write_model
@@ -167,3 +168,41 @@ def test_a_file_that_makes_no_sense_is_refused(change: Any, message: str, tmp_pa
     write_model(tmp_path / "model", packed, versions, arrays)
     with pytest.raises(ModelFileError, match=message):
         Categorizer.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("settings", [{"sparse": True}, {}], ids=str)
+def test_a_correction_that_fails_leaves_no_category_behind(
+    settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = Categorizer(preset="fast", **settings).fit(TEXTS, CATEGORIES)
+    digest, weights = model.digest(), type(model.learner._fitted())
+    with monkeypatch.context() as patch:
+        patch.setattr(weights, "learn", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            model.learn("crude oil prices", accept=["tin"])
+    assert model.digest() == digest
+    assert len(model.predict(TEXTS)) == len(TEXTS)
+    model.learn("crude oil prices", accept=["tin"])
+    again = Categorizer(preset="fast", **settings).fit(TEXTS, CATEGORIES)
+    again.learn("crude oil prices", accept=["tin"])
+    assert model.digest() == again.digest()
+
+
+def test_categories_half_learned_are_forgotten() -> None:
+    learner = BalancedWinnow(sparse=True, average_active=2.0, average=True)
+    learner.partial_fit(rows_of({0, 1, 2}), [[0, 1]], n_categories=2)
+    weights, scores = learner.weights_, learner.score(rows_of({0, 2}))
+    found = learner._fitted()
+    learner.partial_fit(rows_of({0, 1, 5}), judgements({3: 1}), n_categories=4)
+    found.forget_categories(2)
+    assert_same_bits(learner.weights_, weights)
+    assert_same_bits(learner.score(rows_of({0, 2})), scores)
+
+
+def test_averaged_weights_are_compressed_by_what_they_score() -> None:
+    problem = {"learner": "perceptron", "average": True, "discard": False, "sparse": True}
+    model = Categorizer(preset="paper", min_count=1, **problem).fit(TEXTS, CATEGORIES)
+    scoring = listed(model).entries(scoring=True)
+    np.testing.assert_array_equal(model.learner.weights_[scoring.categories, scoring.features], scoring.weight)
+    assert (scoring.weight != listed(model).entries().weight).any()
+    assert model.compress("5800B").weights_before == np.count_nonzero(scoring.weight)

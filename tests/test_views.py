@@ -15,6 +15,7 @@ SETTINGS: list[dict[str, Any]] = [
     {},
     {"preset": "paper"},
     {"sparse": True},
+    {"sparse": True, "average": True},
     {"analyser": "nouns-and-verbs"},
     {"learner": "perceptron"},
 ]
@@ -72,3 +73,24 @@ def test_a_view_cannot_be_taught() -> None:
         with pytest.raises(ThresherError, match=r"a view of a model cannot learn \(teach the model itself\)"):
             teach()
     assert model.digest() == digest
+
+
+def test_a_view_may_be_changed_without_the_model() -> None:
+    model = Categorizer(min_count=1).fit(TEXTS, CATEGORIES)
+    digest = model.digest()
+    model.view().merge_categories(["energy", "grain"], "energy")
+    model.view().retire_category("energy")
+    assert model.digest() == digest
+    view = model.view().fit(TEXTS, CATEGORIES)
+    view.learn("tin", accept=["metal"])
+    assert model.digest() == digest
+
+
+def test_a_view_of_sparse_weights_stays_as_it_was() -> None:
+    model = Categorizer(preset="paper", learner="perceptron", average=True, discard=False, sparse=True, min_count=1)
+    model.fit(TEXTS, CATEGORIES)
+    view = model.view()
+    before = view.decision_function(TEXTS)
+    for category in ("energy", "metal", "new"):
+        model.learn("oil wheat gold", accept=[category])
+    np.testing.assert_array_equal(view.decision_function(TEXTS), before)

@@ -4,6 +4,7 @@ import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
+from functools import partial
 from itertools import chain
 from os import PathLike
 from typing import Any, Self, TypeVar
@@ -150,6 +151,7 @@ class Categorizer:
         self.features, self.learner, self.categories = features, learner, names
         self.chosen, self.trials = choice.settings, choice.trials
         self.decisions, self.idf, self.reservoir = decisions, idf, reservoir
+        self._is_view = False
         return self
 
     def partial_fit(self, texts: Iterable[Text], categories: Iterable[str | Iterable[str]]) -> Self:
@@ -206,7 +208,7 @@ class Categorizer:
         self.teach_young(set(accepts), known, [self.reservoir.add(kept(rows, 0, accepts, complete=False))])
         known_names = self.features.names_now()
         signed = {names[c]: sign for c, sign in wrong.items()}
-        return Correction(signed, new, lambda: known_names(rows.indices), before, after)
+        return Correction(signed, new, partial(known_names, rows.indices), before, after)
 
     def check_correction(self, accepted: list[str], rejected: list[str]) -> None:
         """Raise a TextError for a correction that cannot be learned."""
@@ -251,6 +253,7 @@ class Categorizer:
 
         It shares the weights, and knows the words and categories of now; take a new one after each correction. What it
         predicts in the midst of a correction is made of weights of which some are those before and some those after.
+        Where weights are sparse it has a copy of them.
         """
         twin = copy(self)
         twin.features, twin.learner, twin._is_view = self.features.view(), self.learner.view(), True

@@ -45,6 +45,9 @@ def compress(model: "Categorizer", size: str | int) -> Compression:
     A dropped weight counts as discarded. Documents kept for new categories get a tenth of the size, and what is left.
     """
     limit, size_before = parse_size(size), file_size(model)
+    blocks = model.learner._fitted()
+    if size_before > limit and isinstance(blocks, Blocks) and not blocks.weights.absent.shape[1]:
+        raise ParameterError("late_start='initial' without discard keeps every weight (train with late_start='zero')")
     importance = _importance(model)
     decided, features_before, total = (
         _decided(model),
@@ -89,7 +92,7 @@ def _importance(model: "Categorizer") -> NDArray[np.float64]:
     weights = model.learner._fitted()
     roots = np.sqrt(np.maximum(model.features.document_counts, 1).astype(np.float64))
     if isinstance(weights, ListedWeights):
-        entries = weights.entries()
+        entries = weights.entries(scoring=True)
         return np.asarray(np.abs(entries.weight.astype(np.float64)) * roots[entries.features])
     return np.asarray(np.abs(weights.dense().astype(np.float64)) * roots[:, None])
 

@@ -258,6 +258,13 @@ def move_lists(source: Lists, target: Lists) -> None:
 
 
 @kernel
+def trim_lists(lists: Lists, n_categories: int) -> None:
+    """Drop the entries of all but the first categories, which stand last in each list."""
+    for feature in range(len(lists.starts)):
+        lists.counts[feature] = place_of(lists, feature, n_categories) - lists.starts[feature]
+
+
+@kernel
 def mean_of_entries(lists: Lists, examples: NDArray[np.int64], mean: NDArray[np.float32]) -> None:
     """Write into `mean` each entry's mean weight over its category's examples, made in float64 and rounded once."""
     for feature in range(len(lists.starts)):

@@ -173,6 +173,10 @@ class Blocks:
                 target[new[0], known, new[1]] = source[old[0], known, old[1]]
         self.weights, self.examples, self.width = grown.weights, grown.examples, width
 
+    def forget_categories(self, count: int) -> None:
+        """Know only the first `count` categories again."""
+        self.n_categories, self._mean = count, None
+
     def view(self) -> "Blocks":
         """Return blocks in the same memory that do not grow with these."""
         return copy(self)

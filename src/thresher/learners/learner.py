@@ -202,16 +202,21 @@ class MistakeDrivenLearner(Settings):
         checked = examples.rows
         long = len(checked.indices) * count > SLICE_WORK
         blocks = blocks.copy() if long else blocks
-        blocks.grow(checked.n_features, count)
-        if long and isinstance(blocks, Blocks):
-            once = Schedule(max_passes=1, shuffle=False, seed=0, discarding=None)
-            training = Training(examples, rule, once, blocks)
-            mistakes: NDArray[np.int64] = training.run(count_threads(self.n_threads), progress).mistakes[0]
-        else:
-            mistakes = blocks.learn(examples, rule)
-            if progress is not None:
-                done = len(checked.indptr) - 1
-                progress(Progress(done, done, int(mistakes.sum())))
+        known = blocks.n_categories
+        try:
+            blocks.grow(checked.n_features, count)
+            if long and isinstance(blocks, Blocks):
+                once = Schedule(max_passes=1, shuffle=False, seed=0, discarding=None)
+                training = Training(examples, rule, once, blocks)
+                mistakes: NDArray[np.int64] = training.run(count_threads(self.n_threads), progress).mistakes[0]
+            else:
+                mistakes = blocks.learn(examples, rule)
+        except BaseException:
+            blocks.forget_categories(known)
+            raise
+        if progress is not None and not (long and isinstance(blocks, Blocks)):
+            done = len(checked.indptr) - 1
+            progress(Progress(done, done, int(mistakes.sum())))
         if self._blocks is None:
             self.mistakes_ = np.zeros((0, 0), dtype=np.int64)
             self.n_passes_ = self.online_mistakes_ = self.positives_ = np.zeros(0, dtype=np.int64)

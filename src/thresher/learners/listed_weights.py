@@ -14,6 +14,7 @@ from thresher.kernels.lists import (
     move_lists,
     order_by_feature,
     score_listed,
+    trim_lists,
     weights_of,
 )
 from thresher.kernels.passes import Examples
@@ -98,16 +99,20 @@ class ListedWeights:
             self.lists = self.lists._replace(starts=starts, counts=counts, rooms=rooms)
             self.n_features = n_features
         if n_categories > self.n_categories:
-            self.lists = Lists._make(array.copy() for array in self.lists)  # views are not to meet the new ones
             self.examples = np.append(self.examples, np.zeros(n_categories - self.n_categories, dtype=np.int64))
 
+    def forget_categories(self, count: int) -> None:
+        """Know only the first `count` categories again."""
+        self.examples, self._mean = self.examples[:count], None
+        trim_lists(self.lists, count)
+
     def view(self) -> "ListedWeights":
-        """Return weights in the same memory that do not grow with these."""
-        return copy(self)
+        """Return weights that do not change with these: a copy, for new entries move others about."""
+        return self.copy()
 
     def copy(self) -> "ListedWeights":
         """Return a copy that shares nothing that may change."""
-        twin = self.view()
+        twin = copy(self)
         twin.examples = self.examples.copy()
         twin.lists = Lists._make(array.copy() for array in self.lists)
         return twin
@@ -116,7 +121,7 @@ class ListedWeights:
 
     def learn(self, examples: Examples, rule: Rule) -> NDArray[np.int64]:
         """Make one pass over rows in the order given; returns the mistakes by category."""
-        mistakes = np.zeros(self.n_categories, dtype=np.int64)
+        mistakes, self._mean = np.zeros(self.n_categories, dtype=np.int64), None
         n_rows = len(examples.rows.indptr) - 1
         for part in slices(np.arange(n_rows), np.diff(examples.rows.indptr), self.n_categories):
             row, last = (int(part[0]), int(part[-1]) + 1) if len(part) else (0, 0)
@@ -125,7 +130,6 @@ class ListedWeights:
                 if wanted:
                     indptr, indices, _, _ = examples.rows
                     self._make_room(indices[indptr[row] : indptr[row + 1]], wanted)
-        self._mean = None
         return mistakes
 
     def _make_room(self, features: NDArray[np.int32], wanted: int) -> None:
@@ -177,8 +181,9 @@ class ListedWeights:
         if not self.start.average:
             return self.lists.weight
         if self._mean is None:
-            self._mean = np.zeros(len(self.lists.weight), dtype=np.float32)
-            mean_of_entries(self.lists, self.examples, self._mean)
+            mean = np.zeros(len(self.lists.weight), dtype=np.float32)
+            mean_of_entries(self.lists, self.examples, mean)
+            self._mean = mean  # only now: other threads look at it too
         return self._mean
 
     def category_weights(self, category: int, features: NDArray[np.integer], last: bool = False) -> NDArray[np.float32]:
@@ -206,10 +211,11 @@ class ListedWeights:
         firsts = np.cumsum(counts) - counts
         return features, np.arange(len(features)) - np.repeat(firsts - self.lists.starts, counts)
 
-    def entries(self) -> Entries:
-        """Return all entries, by category."""
+    def entries(self, scoring: bool = False) -> Entries:
+        """Return all entries, by category; with the last weights, or with those that scores are made of."""
         features, places = self._places()
-        arrays: Any = (array[places] if len(array) else array for array in self.lists[3:])
+        lists = self.lists._replace(weight=self._scoring_weight()) if scoring else self.lists
+        arrays: Any = (array[places] if len(array) else array for array in lists[3:])
         categories, *weights = arrays
         found = Entries(categories, features.astype(np.int32), *weights)
         return found.at(np.argsort(found.categories, kind="stable"))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -104,8 +105,7 @@ class TextFeatures:
 
     def names_now(self) -> Callable[[NDArray[np.integer]], list[str]]:
         """Return what gives the names of features as they are numbered now, whatever becomes of the numbers."""
-        letters, stops = self.vocabulary.letters, self.vocabulary.stops
-        return lambda numbers: names(*gathered(letters, stops, numbers))
+        return partial(_names_of, self.vocabulary.letters, self.vocabulary.stops)
 
     @property
     def is_word(self) -> NDArray[np.bool_]:
@@ -242,6 +242,10 @@ class TextFeatures:
                 if len(tokens.starts):
                     where.append((int(begins[tokens.starts[i]]), int(ends[tokens.ends[i] - 1])))
         return found
+
+
+def _names_of(letters: NDArray[np.uint8], stops: NDArray[np.int64], numbers: NDArray[np.integer]) -> list[str]:
+    return names(*gathered(letters, stops, numbers))
 
 
 class Numbered(NamedTuple):
