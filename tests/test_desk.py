@@ -143,7 +143,6 @@ def test_changes_of_categories_are_kept(path: Path) -> None:
         assert desk.model.categories == ["grain", "metal"]
         assert desk.journal.last() == 4
         digest = desk.model.digest()
-    shutil.rmtree(path.with_name("nothing"), ignore_errors=True)
     for file in journal_folder(path).glob("snapshot-*[1-9].thresher"):
         file.unlink()
     with Desk(path) as again:

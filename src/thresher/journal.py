@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from thresher.errors import JournalBusyError, JournalError, JournalFullError
+from thresher.whole_file import sync_folder
 
 APPLICATION_ID, VERSION = 0x54687265, 1  # "Thre"
 FILE, PAGE = "journal.sqlite3", 500
@@ -130,7 +131,7 @@ class Journal:
         if mark == 0 and version == 0 and not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
             pragmas = f"PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={VERSION};"
             connection.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}{pragmas}COMMIT;")
-            _sync_folder(self.folder)
+            sync_folder(self.folder)
         elif mark != APPLICATION_ID:
             raise JournalError(f"{self.path}: this is not a journal of Thresher's")
         elif version > VERSION:
@@ -283,14 +284,6 @@ def _locked(path: Path) -> int:
     os.truncate(descriptor, 0)
     os.write(descriptor, f"{os.getpid()}\n".encode())
     return descriptor
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _json(value: Any) -> str | None:

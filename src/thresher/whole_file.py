@@ -34,7 +34,7 @@ def whole_file(
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def _resolved(path: str | os.PathLike[str]) -> Path:
@@ -63,7 +63,8 @@ def _permissions(target: Path) -> int:
     return mode & 0o777
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Let the names in a folder be on the disk."""
     if not hasattr(os, "O_DIRECTORY"):  # Windows opens no folders
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

@@ -1,7 +1,6 @@
 """The weights of a learner's categories in blocks of lanes: made, grown, learned and read; learners hold one."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ from thresher.kernels.passes import Examples, Lanes, learn_blocks, score_rows
 from thresher.kernels.regularized import learn_regularized_blocks
 from thresher.kernels.rows import Rows
 from thresher.kernels.weights import DISCARDED, LATE, PRESENT, REGULARIZED_WINNOW, Rule, Weights, mean_weights
-from thresher.learners.slices import SLICE_WORK, slices
+from thresher.learners.slices import SLICE_WORK, on_threads, slices
 
 WIDEST_BLOCK = 16
 _CACHE_LINE = 64
@@ -240,20 +239,14 @@ class Blocks:
         scores = np.empty((n_rows, self.n_categories), dtype=np.float32)
         rows, weight = self._scoring(rows)
 
-        def score_part(part: NDArray[np.int64]) -> None:
-            if len(part):
-                score_rows(rows, part[0], part[-1] + 1, self.lanes, weight, scores)
+        def score_part(first: int, last: int) -> None:
+            score_rows(rows, first, last, self.lanes, weight, scores)
 
         if len(rows.indices) * scores.shape[1] <= SLICE_WORK:
-            score_rows(rows, 0, n_rows, self.lanes, weight, scores)
-            return scores
-        parts = slices(np.arange(n_rows), np.diff(rows.indptr) * len(weight), self.width)
-        if len(parts) == 1 or n_threads == 1:
-            for part in parts:
-                score_part(part)
-            return scores
-        with ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(score_part, parts))
+            score_part(0, n_rows)
+        else:
+            parts = slices(np.arange(n_rows), np.diff(rows.indptr) * len(weight), self.width)
+            on_threads(score_part, parts, n_threads)
         return scores
 
     # -- looking -----------------------------------------------------------------------------------------------------

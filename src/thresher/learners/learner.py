@@ -202,7 +202,7 @@ class MistakeDrivenLearner(Settings):
         checked = examples.rows
         long = len(checked.indices) * count > SLICE_WORK
         blocks = blocks.copy() if long else blocks
-        known = blocks.n_categories
+        known, on_threads = blocks.n_categories, long and isinstance(blocks, Blocks)
         try:
             blocks.grow(checked.n_features, count)
             if long and isinstance(blocks, Blocks):
@@ -214,7 +214,7 @@ class MistakeDrivenLearner(Settings):
         except BaseException:
             blocks.forget_categories(known)
             raise
-        if progress is not None and not (long and isinstance(blocks, Blocks)):
+        if progress is not None and not on_threads:
             done = len(checked.indptr) - 1
             progress(Progress(done, done, int(mistakes.sum())))
         if self._blocks is None:

@@ -1,6 +1,5 @@
 """Weights for the features alone that a category has met, kept by feature: learners hold them where `sparse` is set."""
 
-from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ from thresher.kernels.passes import Examples
 from thresher.kernels.rows import Rows
 from thresher.kernels.weights import PRESENT, Rule
 from thresher.learners.blocks import Blocks, Start
-from thresher.learners.slices import slices
+from thresher.learners.slices import on_threads, slices
 
 _GROWTH = 1.5
 
@@ -161,18 +160,11 @@ class ListedWeights:
         """Return the scores, (rows, categories), made by threads over ranges of rows."""
         n_rows, weight = len(rows.indptr) - 1, self._scoring_weight()
         scores = np.empty((n_rows, self.n_categories), dtype=np.float32)
-        parts = slices(np.arange(n_rows), np.diff(rows.indptr), self.n_categories)
 
-        def score_part(part: NDArray[np.int64]) -> None:
-            if len(part):
-                score_listed(rows, part[0], part[-1] + 1, self.lists, weight, scores)
+        def score_part(first: int, last: int) -> None:
+            score_listed(rows, first, last, self.lists, weight, scores)
 
-        if len(parts) == 1 or n_threads == 1:
-            for part in parts:
-                score_part(part)
-            return scores
-        with ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(score_part, parts))
+        on_threads(score_part, slices(np.arange(n_rows), np.diff(rows.indptr), self.n_categories), n_threads)
         return scores
 
     # -- looking -----------------------------------------------------------------------------------------------------

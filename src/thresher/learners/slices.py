@@ -1,5 +1,8 @@
 """Work in slices, each short enough for Ctrl-C and progress."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,3 +16,14 @@ def slices(order: NDArray[np.int64], lengths: NDArray[np.int64], width: int) -> 
     work = np.cumsum(lengths[order] * width)
     steps = np.arange(SLICE_WORK, work[-1] if len(work) else 0, SLICE_WORK)
     return np.split(order, np.unique(np.searchsorted(work, steps))) if len(steps) else [order]
+
+
+def on_threads(work: Callable[[int, int], None], parts: list[NDArray[np.int64]], n_threads: int) -> None:
+    """Let threads do the work of each part, which is a range of rows, from its first to behind its last."""
+    ranges = [(int(part[0]), int(part[-1]) + 1) for part in parts if len(part)]
+    if len(ranges) < 2 or n_threads == 1:
+        for first, last in ranges:
+            work(first, last)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(work, *zip(*ranges, strict=True)))
