@@ -215,7 +215,7 @@ def test_the_file_is_synced_before_the_rename_and_the_directory_after_it(
 def test_a_failed_sync_of_the_directory_is_told_and_leaves_a_whole_file(
     model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("thresher.whole_file._sync_folder", failing(OSError(errno.EIO, "lost")))
+    monkeypatch.setattr("thresher.whole_file.sync_folder", failing(OSError(errno.EIO, "lost")))
     with pytest.raises(OSError, match="lost"):
         write_model(model, {"theta": 2.0}, {}, ARRAYS)
     assert read_model(model).settings == {"theta": 2.0}
