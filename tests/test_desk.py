@@ -132,14 +132,14 @@ def test_what_later_corrections_need_cannot_be_undone(path: Path) -> None:
 
 def test_changes_of_categories_are_kept(path: Path) -> None:
     with Desk(path, new=True) as desk:
-        desk.change_categories("a", "rename", ["metal"], "metals")
+        desk.change_categories("a", "rename", ["metal"], into="metals")
         desk.correct("b", "tin mine", accept=["tin"])
-        desk.change_categories("c", "merge", ["metals", "tin"], "metal")
+        desk.change_categories("c", "merge", ["metals", "tin"], into="metal")
         desk.change_categories("d", "retire", ["energy"])
         with pytest.raises(TextError, match="energy"):
             desk.change_categories("e", "retire", ["energy"])
-        with pytest.raises(TextError, match="allowed: rename, merge, retire"):
-            desk.change_categories("e", "rename", ["grain", "metal"], "x")
+        with pytest.raises(TextError, match="allowed: new, rename, merge, retire"):
+            desk.change_categories("e", "rename", ["grain", "metal"], into="x")
         assert desk.model.categories == ["grain", "metal"]
         assert desk.journal.last() == 4
         digest = desk.model.digest()

@@ -186,15 +186,18 @@ class Categorizer:
         """
         return stream(self, documents)
 
-    def learn(self, text: Text, accept: Iterable[str] = (), reject: Iterable[str] = ()) -> Correction:
+    def learn(
+        self, text: Text, accept: Iterable[str] = (), reject: Iterable[str] = (), *, complete: bool = False
+    ) -> Correction:
         """Learn one correction: categories in neither list are left alone. Returns what changed.
 
         A category that is not known yet is added if it is accepted, and an error if it is rejected. The constant
-        feature learns too, but is no word and not reported.
+        feature learns too, but is no word and not reported. If what is accepted is `complete`, all other categories are
+        rejected too, as `partial_fit` does; what changes is told of those in the lists.
         """
         accepted, rejected = category_set(accept), category_set(reject) if reject != () else []
         known, numbers = len(self.categories), self._numbers()
-        self.check_correction(accepted, rejected)
+        self.check_correction(accepted, rejected, complete)
         new = [name for name in accepted if name not in numbers]
         names = self.categories + new if new else self.categories
         accepts = [numbers[name] if name in numbers else known + new.index(name) for name in accepted]
@@ -202,17 +205,19 @@ class Categorizer:
         with self.all_or_nothing():
             rows = self._grown_rows([text])
             before = self._weights_at(rows, list(signs))
-            mistakes = self._take(rows, judgements(signs), names)
+            mistakes = self._take(rows, as_labels([sorted(accepts)], 1) if complete else judgements(signs), names)
         wrong = {c: sign for c, sign in signs.items() if mistakes[c] > 0}
         after = self._weights_at(rows, list(wrong))
-        self.teach_young(set(accepts), known, [self.reservoir.add(kept(rows, 0, accepts, complete=False))])
+        self.teach_young(set(accepts), known, [self.reservoir.add(kept(rows, 0, accepts, complete))])
         known_names = self.features.names_now()
         signed = {names[c]: sign for c, sign in wrong.items()}
         return Correction(signed, new, partial(known_names, rows.indices), before, after)
 
-    def check_correction(self, accepted: list[str], rejected: list[str]) -> None:
+    def check_correction(self, accepted: list[str], rejected: list[str], complete: bool = False) -> None:
         """Raise a TextError for a correction that cannot be learned."""
-        if not accepted and not rejected:
+        if complete and not accepted and not self.categories:
+            raise TextError("there are no categories: none is known, and the text has none")
+        if not accepted and not rejected and not complete:
             raise TextError("a correction accepts or rejects at least one category")
         both = sorted(set(accepted) & set(rejected)) if rejected else []
         if both:
@@ -392,6 +397,12 @@ class Categorizer:
         scores, accepted = zip((nothing, nothing.astype(np.bool_)), *found, strict=True)
         return np.concatenate(scores), np.concatenate(accepted)
 
+    def decide_kept(self, documents: list[Kept]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return what `decide` does, of documents that a `Reservoir` keeps."""
+        rows = as_rows(documents, self.features.vocabulary.count)
+        scores = self.learner.score_checked(self._strong(rows))
+        return self.decisions.reported(scores), self._accepted(scores, np.diff(rows.indptr) == 0)
+
     def predict_proba(self, texts: Iterable[Text], *, paper: bool = False) -> NDArray[np.float64]:
         """Return the calibrated probabilities, (texts, categories); or the paper's, 1 / (1 + e^-F) of the raw score."""
         return self._matrix(texts, sigmoid if paper else self.decisions.probabilities)
@@ -439,6 +450,13 @@ class Categorizer:
         )
         return strongest, weakest
 
+    def count_weights(self, category: str) -> int:
+        """Return how many features weigh something for a category."""
+        if not self.learner.is_fitted:
+            return 0
+        every = np.arange(self.learner.n_features_)
+        return int(np.count_nonzero(self.learner.category_weights(self.number_of(category), every)))
+
     def number_of(self, category: str) -> int:
         """Return the column of a category in arrays of scores."""
         number = self._numbers().get(category)
@@ -485,6 +503,16 @@ class Categorizer:
         return compress(self, size)
 
     # -- categories --------------------------------------------------------------------------------------------------
+
+    def add_category(self, category: str) -> Self:
+        """Make a category known, which accepts nothing until it is taught."""
+        category_changes.add(self, category)
+        return self
+
+    def set_threshold(self, category: str, threshold: float) -> Self:
+        """Let a category accept what has a raw score above this, or above this and its share of the best score."""
+        category_changes.set_threshold(self, category, threshold)
+        return self
 
     def rename_category(self, old: str, new: str) -> Self:
         """Give a category another name."""

@@ -1,13 +1,36 @@
-"""Changes to a model's set of categories without training anew: renaming, retiring, merging; `Categorizer` calls it."""
+"""Changes to a model's categories without training anew: new ones, other names, thresholds; `Categorizer` calls it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from thresher.category_names import category_set
 from thresher.errors import TextError
+from thresher.learners.labels import as_labels
+from thresher.reservoir import as_rows
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
+
+
+def add(model: "Categorizer", category: str) -> None:
+    """Make a category known that nothing was taught of."""
+    name = category_set([category])[0]
+    if name in model.categories:
+        raise TextError(f"category {name!r} exists already")
+    if model.learner.is_fitted:
+        nothing = as_rows([], model.features.vocabulary.count)
+        model.learner.learn_checked(nothing, as_labels([], 0), len(model.categories) + 1)
+    model.categories = [*model.categories, name]
+    model.decisions = model.decisions.extended(1, float(model.settings["theta"]), 1.0)
+
+
+def set_threshold(model: "Categorizer", category: str, threshold: float) -> None:
+    """Give a category another threshold."""
+    number = model.number_of(category)
+    thresholds = model.decisions.thresholds.copy()
+    thresholds[number] = threshold
+    model.decisions = replace(model.decisions, thresholds=thresholds)
 
 
 def rename(model: "Categorizer", old: str, new: str) -> None:

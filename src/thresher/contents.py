@@ -194,7 +194,7 @@ def unpack(packed: Mapping[str, Any], arrays: Arrays, model: "Categorizer") -> N
     if packed["fitted"] is True:
         _unpack_learner(model, packed, arrays)
     else:
-        _require(not model.categories and packed["fitted"] is False, "a model without weights has no categories")
+        _require(packed["fitted"] is False, "whether it has weights is neither true nor false")
 
 
 def _unpack_choices(model: "Categorizer", packed: Mapping[str, Any]) -> None:

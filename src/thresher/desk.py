@@ -8,14 +8,15 @@ import json
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from thresher.categorizer import Categorizer
 from thresher.category_names import category_set
-from thresher.errors import JournalError, ModelFileError, TextError, ThresherError
-from thresher.explanation import Correction
+from thresher.errors import JournalError, ModelFileError, RepeatedIdError, TextError, ThresherError
+from thresher.explanation import Change, Correction, is_piece
 from thresher.journal import Journal, Record
 from thresher.store import read_model
 from thresher.text.analysers import Text
@@ -56,7 +57,8 @@ class Desk:
             _check_missing(self.path, own, new)
         self.journal = Journal(own, create=new is not False)
         self.remarks: list[str] = []
-        self._failed_at = 0
+        self.failed_at = 0
+        self.effects: dict[int, dict[str, Any]] = {}  # told, and not written yet
         try:
             self._open()
         except BaseException:
@@ -68,7 +70,7 @@ class Desk:
             self._begin()
         self.model, self.position = self._restored()
         self._snapshot_at = self.position
-        self._replay(self.model, self.position)
+        self._replay(self.model, self.position, tell=True)
         self.position = self.journal.last()
         written = self.journal.fact("written")
         found = Categorizer.load(self.path).digest() if self.path.exists() else written
@@ -85,9 +87,12 @@ class Desk:
 
     def close(self) -> None:
         """Keep a snapshot, if something was learned since the last, and give the journal up."""
-        if self.position > self._snapshot_at:
-            self.snapshot()
-        self.journal.close()
+        try:
+            if self.position > self._snapshot_at and not self.failed_at:
+                self.snapshot()
+            self._keep_effects()
+        finally:
+            self.journal.close()
 
     def __enter__(self) -> Self:
         return self
@@ -106,33 +111,48 @@ class Desk:
         reject: Iterable[str] = (),
         categories: Iterable[str] | None = None,
         user: str = "",
+        document: str | None = None,
     ) -> Taught:
         """Keep a correction and learn it: some categories to accept and reject, or all that the text has.
 
-        One whose id is known changes nothing. Whatever is wrong with a correction is said before it is kept.
+        One whose id is known changes nothing, and is an error if it says something else. Whatever is wrong with a
+        correction is said before it is kept. `document` names the document to review whose text it is.
         """
-        known = self._known(id)
-        if known is not None:
-            return Taught(known, None, True)
         accepted, rejected = category_set(accept), category_set(reject)
-        body = {"accept": accepted, "reject": rejected}
+        body: dict[str, Any] = {"accept": accepted, "reject": rejected}
         if categories is not None:
             if accepted or rejected:
                 raise TextError("a correction names all categories, or some to accept and reject: not both")
             body = {"categories": category_set(categories)}
+        body |= {} if document is None else {"document": document}
+        known = self._known(id)
+        if known is not None:
+            if known.kind != "correction" or known.body != body or known.text not in (None, text):
+                raise RepeatedIdError(f"the id {id!r} is that of record {known.seq}, which says something else")
+            return Taught(self.with_effect(known), None, True)
         found = self.model.features.found_in(text)
         self._check(body, found)
         features = list(zip(*found, strict=True))
         record = self.journal.append(
-            id, "correction", user, body, text=text, features=features, digest=features_digest(found)
-        )
+            id, "correction", user, body, text=text, features=features, digest=features_digest(found),
+            effects=self.effects,
+        )  # fmt: skip
+        self.effects = {}
         correction = self._applied(record, text)
-        return Taught(record, correction, False)
+        return Taught(self.with_effect(record), correction, False)
+
+    def with_effect(self, record: Record) -> Record:
+        """Return a record with its effect, if that is known and not written yet."""
+        return record._replace(effect=self.effects.get(record.seq, record.effect))
+
+    def _keep_effects(self) -> None:
+        self.journal.keep_effects(self.effects)
+        self.effects = {}
 
     def _known(self, id: str) -> Record | None:
         """Return the record of an id, if there is one; refuse whatever comes after one that could not be applied."""
-        if self._failed_at:
-            raise JournalError(f"record {self._failed_at} is kept and was not applied (start again to replay it)")
+        if self.failed_at:
+            raise JournalError(f"record {self.failed_at} is kept and was not applied (start again to replay it)")
         return self.journal.by_id(id)
 
     def _check(self, body: dict[str, Any], found: FeatureCounts) -> None:
@@ -140,17 +160,25 @@ class Desk:
         if not found.names:
             raise TextError("no features in document, so there is nothing to learn from it")
         if "categories" in body:
-            if not body["categories"] and not self.model.categories:
-                raise TextError("there are no categories: none is known, and the text has none")
+            self.model.check_correction(body["categories"], [], complete=True)
         else:
             self.model.check_correction(body["accept"], body["reject"])
 
-    def change_categories(self, id: str, change: str, names: Sequence[str], into: str = "", user: str = "") -> Record:
-        """Keep and apply a change of the categories: "rename", "merge" (both `into` another name) or "retire"."""
+    def change_categories(
+        self, id: str, change: str, names: Sequence[str], *, into: str = "", threshold: float = 0.0, user: str = ""
+    ) -> Record:
+        """Keep and apply a change of the categories.
+
+        It is "new", "rename" or "merge" (both `into` another name), "retire" or "threshold".
+        """
+        body: dict[str, Any] = {"change": change, "names": list(names)}
+        body |= {"into": into} if into else {}
+        body |= {"threshold": float(threshold)} if change == "threshold" else {}
         known = self._known(id)
         if known is not None:
+            if known.kind != "categories" or known.body != body:
+                raise RepeatedIdError(f"the id {id!r} is that of record {known.seq}, which says something else")
             return known
-        body = {"change": change, "names": list(names), "into": into}
         _changed(self.model.view(), body)  # a trial: whatever is wrong is said before it is kept
         record = self.journal.append(id, "categories", user, body)
         self._applied(record, None)
@@ -158,10 +186,12 @@ class Desk:
 
     def _applied(self, record: Record, text: Text | None) -> Correction | None:
         try:
-            correction = apply(self.model, record, text)
+            correction, effect = _told(self.model, record, text)
         except BaseException:
-            self._failed_at = record.seq
+            self.failed_at = record.seq
             raise
+        if effect is not None:
+            self.effects[record.seq] = effect
         self.position = record.seq
         if self.position - self._snapshot_at >= SNAPSHOT_EVERY:
             self.snapshot()
@@ -200,6 +230,7 @@ class Desk:
 
     def snapshot(self) -> Path:
         """Write what the model is now, and drop all older snapshots but one and the first."""
+        self._keep_effects()
         path = self._snapshot_path(self.position)
         self.model.save(path)
         self._snapshot_at = self.position
@@ -232,13 +263,22 @@ class Desk:
                 self.remarks.append(f"{error} (an older snapshot is taken)")
         raise JournalError(f"{self.journal.folder}: no snapshot can be read, not even the first")
 
-    def _replay(self, model: Categorizer, position: int, without: frozenset[int] = frozenset()) -> None:
-        """Apply the records after a position to a model; what was undone or skipped is left out."""
+    def _replay(
+        self, model: Categorizer, position: int, without: frozenset[int] = frozenset(), tell: bool = False
+    ) -> None:
+        """Apply the records after a position to a model; what was undone or skipped is left out.
+
+        If it is to `tell`, the effect of a record is kept where that was lost.
+        """
         for record in self.journal.records(position):
             if record.undone_by is None and record.seq not in without:
                 text = self._text_of(model, record)
                 try:
-                    apply(model, record, text)
+                    if tell and record.kind == "correction" and record.effect is None:
+                        _, effect = _told(model, record, text)
+                        self.effects |= {} if effect is None else {record.seq: effect}
+                    else:
+                        apply(model, record, text)
                 except ThresherError as error:
                     raise JournalError(
                         f"{self.journal.folder}: record {record.seq} cannot be applied: {error} "
@@ -268,6 +308,14 @@ def _check_missing(model: Path, folder: Path, new: bool | None) -> None:
         folder.rename(folder.with_name(f"{folder.name}.left-{secrets.token_hex(3)}"))
 
 
+def backup(journal: Journal, folder: str | os.PathLike[str]) -> None:
+    """Write a copy of a journal, and of the snapshots that it can be replayed from, into a folder."""
+    journal.backup(Path(folder) / journal.path.name)
+    for path in sorted(journal.folder.iterdir()):
+        if _SNAPSHOT.fullmatch(path.name):
+            shutil.copyfile(path, Path(folder) / path.name)
+
+
 def skip(folder: str | os.PathLike[str], seq: int, user: str = "") -> Record:
     """Leave a record out that cannot be applied: it is marked, and nothing is deleted but snapshots that hold it."""
     with Journal(folder) as journal:
@@ -280,25 +328,66 @@ def skip(folder: str | os.PathLike[str], seq: int, user: str = "") -> Record:
         return record
 
 
-def apply(model: Categorizer, record: Record, text: Text | FeatureCounts | None) -> Correction | None:
-    """Do what a record says; returns what a correction changed, if it names some categories alone."""
+def apply(
+    model: Categorizer, record: Record, text: Text | FeatureCounts | None, watched: Iterable[str] = ()
+) -> Correction | None:
+    """Do what a record says; returns what a correction changed.
+
+    Where a correction names all categories, what changed is told of them and of those that are `watched`.
+    """
     if record.kind == "categories":
         _changed(model, record.body)
     elif record.kind == "correction" and "categories" in record.body:
-        model.partial_fit([text], [record.body["categories"]])  # type: ignore[list-item]
+        accept = record.body["categories"]
+        reject = [name for name in watched if name not in accept]
+        return model.learn(text, accept, reject, complete=True)  # type: ignore[arg-type]
     elif record.kind == "correction":
         return model.learn(text, record.body["accept"], record.body["reject"])  # type: ignore[arg-type]
     return None
 
 
+def _told(
+    model: Categorizer, record: Record, text: Text | FeatureCounts | None
+) -> tuple[Correction | None, dict[str, Any] | None]:
+    """Do what a record says, and return what changed, in full and in brief: what was predicted, and counts of words."""
+    if record.kind != "correction":
+        return apply(model, record, text), None
+    predicted = model.predict([text])[0] if model.learner.is_fitted else []  # type: ignore[list-item]
+    correction = apply(model, record, text, predicted)
+    assert correction is not None
+    body = record.body
+    wrong = set(predicted) ^ set(body["categories"]) if "categories" in body else wrong_of(predicted, body)
+    return correction, {
+        "predicted": predicted,
+        "mistakes": sorted(wrong),
+        "promoted": {name: _count_words(changes) for name, changes in correction.promoted.items()},
+        "demoted": {name: _count_words(changes) for name, changes in correction.demoted.items()},
+    }
+
+
+def _count_words(changes: Sequence[Change]) -> int:
+    """Count the words that changed; runs of letters only where there is nothing else."""
+    return sum(not is_piece(change.name) for change in changes) or len(changes)
+
+
+def wrong_of(predicted: Iterable[str], body: dict[str, Any]) -> set[str]:
+    """Return the categories that were predicted and are to be rejected, or the other way round."""
+    return (set(body["accept"]) - set(predicted)) | (set(body["reject"]) & set(predicted))
+
+
 def _changed(model: Categorizer, body: dict[str, Any]) -> None:
     changes: dict[str, Callable[[], object]] = {
+        "new": lambda: model.add_category(body["names"][0]),
         "rename": lambda: model.rename_category(body["names"][0], body["into"]),
         "merge": lambda: model.merge_categories(body["names"], body["into"]),
         "retire": lambda: model.retire_category(body["names"][0]),
+        "threshold": lambda: model.set_threshold(body["names"][0], body["threshold"]),
     }
     if body["change"] not in changes or (body["change"] != "merge" and len(body["names"]) != 1):
-        raise TextError(f"{body['change']!r} is no change of so many categories (allowed: rename, merge, retire)")
+        allowed = ", ".join(changes)
+        raise TextError(f"{body['change']!r} is no change of so many categories (allowed: {allowed})")
+    if body["change"] in ("rename", "merge") and not body.get("into"):
+        raise TextError(f"to {body['change']} needs a name to change into")
     changes[body["change"]]()
 
 

@@ -37,8 +37,16 @@ class JournalBusyError(JournalError):
     """Another process has the journal; the message names it."""
 
 
+class JournalBrokenError(JournalError):
+    """The disk failed: what was to be written may be there or not, and nothing more is kept until a new start."""
+
+
 class JournalFullError(JournalError):
     """There is no room for a record: it is neither kept nor applied, and may be sent again."""
+
+
+class RepeatedIdError(ThresherError):
+    """An id was used before for something else."""
 
 
 class DataError(ThresherError, ValueError):

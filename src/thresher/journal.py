@@ -9,17 +9,18 @@ import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from thresher.errors import JournalBusyError, JournalError, JournalFullError
+from thresher.errors import JournalBrokenError, JournalBusyError, JournalError, JournalFullError
 from thresher.whole_file import sync_folder
 
 APPLICATION_ID, VERSION = 0x54687265, 1  # "Thre"
 FILE, PAGE = "journal.sqlite3", 500
+ADDRESS = "service.json"  # where the service that has the journal answers, for the command line
 KINDS = ("correction", "categories", "undo", "skip")
 _PRAGMAS = {"locking_mode": "exclusive", "journal_mode": "wal", "synchronous": 2, "mmap_size": 0, "foreign_keys": 1}
 _SCHEMA = """
@@ -37,7 +38,15 @@ CREATE TABLE records (
     undone_by INTEGER REFERENCES records (seq)
 ) STRICT;
 CREATE INDEX by_user ON records (user, time);
+CREATE INDEX by_digest ON records (digest);
+CREATE TABLE effects (
+    seq INTEGER PRIMARY KEY REFERENCES records (seq),
+    wrong INTEGER NOT NULL,
+    effect TEXT NOT NULL
+) STRICT;
+CREATE TABLE documents (id TEXT PRIMARY KEY, text TEXT NOT NULL, state TEXT NOT NULL) STRICT;
 """
+_RECORDS = "SELECT records.*, effect FROM records LEFT JOIN effects USING (seq)"
 
 
 LONGEST_ID = 200
@@ -66,6 +75,8 @@ class Record(NamedTuple):
         Of the features.
     undone_by : int or None
         The record that undid it.
+    effect : dict or None
+        What it changed, where that has been told: {"predicted", "mistakes", "promoted", "demoted"}.
     """
 
     seq: int
@@ -78,6 +89,7 @@ class Record(NamedTuple):
     features: list[tuple[str, int]] | None
     digest: str
     undone_by: int | None
+    effect: dict[str, Any] | None = None
 
 
 class Journal:
@@ -163,8 +175,12 @@ class Journal:
         features: list[tuple[str, int]] | None = None,
         digest: str = "",
         undoes: Iterable[int] = (),
+        effects: Mapping[int, dict[str, Any]] | None = None,
     ) -> Record:
-        """Write one record and return it once it is on the disk; one whose id is known already is returned as it is."""
+        """Write one record and return it once it is on the disk; one whose id is known already is returned as it is.
+
+        With it go the `effects` of records before. A document to review that its body names is done.
+        """
         if not 0 < len(id) <= LONGEST_ID:
             raise JournalError(f"the id {id[:20]!r} is none (allowed: 1 to {LONGEST_ID} characters)")
         time = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -177,11 +193,26 @@ class Journal:
             connection.execute(f"INSERT INTO records VALUES ({', '.join('?' * len(values))}, NULL)", values)
             for undone in undoes:
                 connection.execute("UPDATE records SET undone_by = ? WHERE seq = ?", (seq, undone))
+            if "document" in body:
+                connection.execute("UPDATE documents SET state = 'done' WHERE id = ?", (body["document"],))
+            self._write_effects(effects or {})
         return Record(seq, id, kind, time, user, body, text, features, digest, None)
 
+    def keep_effects(self, effects: Mapping[int, dict[str, Any]]) -> None:
+        """Write down what records changed."""
+        if effects:
+            with self.transaction():
+                self._write_effects(effects)
+
+    def _write_effects(self, effects: Mapping[int, dict[str, Any]]) -> None:
+        values = [(seq, len(effect["mistakes"]) > 0, _json(effect)) for seq, effect in effects.items()]
+        self._connection.executemany("INSERT OR REPLACE INTO effects VALUES (?, ?, ?)", values)
+
     def forget_text(self, seq: int) -> None:
-        """Forget the text of a record; its features stay."""
+        """Forget the text of a record, and the document to review that it was of; its features stay."""
         with self.transaction() as connection:
+            document = "SELECT json_extract(body, '$.document') FROM records WHERE seq = ?"
+            connection.execute(f"DELETE FROM documents WHERE id = ({document})", (seq,))
             connection.execute("UPDATE records SET text = NULL WHERE seq = ?", (seq,))
         with self._naming():
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -213,21 +244,28 @@ class Journal:
 
     def by_id(self, id: str) -> Record | None:
         """Return the record of that id."""
-        row = self._one("SELECT * FROM records WHERE id = ?", id)
+        row = self._one(f"{_RECORDS} WHERE id = ?", id)
         return None if row is None else _record(row)
 
     def records(self, after: int = 0, limit: int | None = None) -> Iterator[Record]:
         """Yield records in their order, a page at a time."""
         while limit is None or limit > 0:
             size = PAGE if limit is None else min(PAGE, limit)
-            with self._naming():
-                page = self._connection.execute(
-                    "SELECT * FROM records WHERE seq > ? ORDER BY seq LIMIT ?", (after, size)
-                ).fetchall()
+            page = self.query(f"{_RECORDS} WHERE seq > ? ORDER BY seq LIMIT ?", after, size)
             yield from map(_record, page)
             if len(page) < size:
                 return
             after, limit = page[-1][0], None if limit is None else limit - len(page)
+
+    def newest(self, before: int | None = None, limit: int = PAGE) -> list[Record]:
+        """Return the last records, or the last before one, the newest first."""
+        page = self.query(f"{_RECORDS} WHERE seq < ? ORDER BY seq DESC LIMIT ?", before or self.last() + 1, limit)
+        return list(map(_record, page))
+
+    def of_features(self, digest: str) -> list[Record]:
+        """Return the corrections of a text by the digest of its features, but for those undone."""
+        query = f"{_RECORDS} WHERE digest = ? AND kind = 'correction' AND undone_by IS NULL ORDER BY seq"
+        return list(map(_record, self.query(query, digest)))
 
     def fact(self, name: str) -> str | None:
         """Return what is kept about the journal under that name."""
@@ -252,6 +290,11 @@ class Journal:
             finally:
                 copy.close()
 
+    def query(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Return the rows that a question to the database gives."""
+        with self._naming():
+            return self._connection.execute(query, values).fetchall()
+
     def _one(self, query: str, *values: Any) -> Any:
         with self._naming():
             return self._connection.execute(query, values).fetchone()
@@ -262,12 +305,37 @@ class Journal:
         try:
             yield
         except sqlite3.Error as error:
-            said = f"{self.path}: {error}"
-            if getattr(error, "sqlite_errorname", "") == "SQLITE_FULL":
+            said, name = f"{self.path}: {error}", getattr(error, "sqlite_errorname", "")
+            if name == "SQLITE_FULL":
                 raise JournalFullError(f"{said} (make room and send it again)") from None
-            if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
                 raise JournalBusyError(f"{said} (another process has it open)") from None
+            if name.startswith("SQLITE_IOERR"):
+                raise JournalBrokenError(f"{said} (look after the disk, then start again)") from None
             raise JournalError(said) from None
+
+
+def exported(record: Record) -> dict[str, Any]:
+    """Return a correction as a document to train on or to learn."""
+    text = {"text": record.text} if isinstance(record.text, str) else dict(record.text)
+    body = {name: value for name, value in record.body.items() if name != "document"}
+    body = {"categories": body.get("categories", body.get("accept"))} | body
+    return {"id": record.id} | text | body | {"user": record.user, "time": record.time}
+
+
+def owner_of(folder: str | os.PathLike[str]) -> str | None:
+    """Return the number of the process that has the journal in a folder, if one has it."""
+    try:
+        descriptor = os.open(Path(folder) / "lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return None
+    except OSError:
+        return os.read(descriptor, 20).decode("ascii", "replace").strip() or "unknown"
+    finally:
+        os.close(descriptor)
 
 
 def _locked(path: Path) -> int:
@@ -295,7 +363,8 @@ def _packed(features: list[tuple[str, int]] | None) -> bytes | None:
 
 
 def _record(row: tuple[Any, ...]) -> Record:
-    seq, id, kind, time, user, body, text, packed, digest, undone_by = row
+    seq, id, kind, time, user, body, text, packed, digest, undone_by, effect = row
     text = None if text is None else json.loads(text)
     features = None if packed is None else [(name, count) for name, count in json.loads(zlib.decompress(packed))]
-    return Record(seq, id, kind, time, user, json.loads(body), text, features, digest, undone_by)
+    told = None if effect is None else json.loads(effect)
+    return Record(seq, id, kind, time, user, json.loads(body), text, features, digest, undone_by, told)

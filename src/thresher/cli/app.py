@@ -18,11 +18,12 @@ from thresher.cli.learn import learn
 from thresher.cli.options import REPEATABLE, with_options
 from thresher.cli.predict import predict, rank
 from thresher.cli.reproduce import reproduce
+from thresher.cli.serve import serve
 from thresher.cli.train import train
 
 VERBS = (
     fetch, train, predict, rank, evaluate, compare, explain, learn, undo, journal, audit, inspect, compress, convert,
-    reproduce, doctor, demo,
+    serve, reproduce, doctor, demo,
 )  # fmt: skip
 
 app = typer.Typer(

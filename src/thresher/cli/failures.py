@@ -4,7 +4,14 @@ import errno
 import sys
 import traceback
 
-from thresher.errors import JournalBusyError, JournalFullError, MissingPackageError, ParameterError, ThresherError
+from thresher.errors import (
+    JournalBrokenError,
+    JournalBusyError,
+    JournalFullError,
+    MissingPackageError,
+    ParameterError,
+    ThresherError,
+)
 
 USAGE, DATA, NO_INPUT, BUG, MEMORY, NO_OUTPUT, IO, BUSY, FORBIDDEN = 2, 65, 66, 70, 71, 73, 74, 75, 77
 INTERRUPTED, TERMINATED = 130, 143
@@ -32,7 +39,7 @@ def exit_code(error: BaseException) -> int:
         ((UsageError, ParameterError, MissingPackageError), USAGE),
         (OutputError, NO_OUTPUT),
         (JournalBusyError, BUSY),
-        (JournalFullError, IO),
+        ((JournalFullError, JournalBrokenError), IO),
         (ThresherError, DATA),
         (MemoryError, MEMORY),
         (KeyboardInterrupt, INTERRUPTED),

@@ -3,7 +3,7 @@
 import shutil
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 from uuid import uuid4
 
 import typer
@@ -74,7 +74,7 @@ def journal(
     thresher journal export desk.thresher > corrections.jsonl
     """
     from thresher.desk import journal_folder
-    from thresher.journal import Journal
+    from thresher.journal import ADDRESS, Journal, owner_of
 
     if action not in ACTIONS:
         raise UsageError(f"{action!r} is nothing to do with a journal (allowed: {', '.join(ACTIONS)})")
@@ -87,6 +87,9 @@ def journal(
         return
     if action == "check":
         _check(shell, model)
+        return
+    if action == "backup" and owner_of(folder) is not None and (folder / ADDRESS).exists():
+        _running_backup(shell, folder, Path(str(what)))
         return
     with Journal(folder) as opened:
         if action == "export":
@@ -115,6 +118,8 @@ def _check(shell: Shell, model: Path) -> None:
 
 
 def _export(shell: Shell, opened: "Journal") -> None:
+    from thresher.journal import exported
+
     forgotten = 0
     for record in opened.records():
         if record.kind == "correction" and record.undone_by is None:
@@ -126,22 +131,36 @@ def _export(shell: Shell, opened: "Journal") -> None:
         shell.remark(f"{forgotten} corrections have no text any more, and are left out")
 
 
-def exported(record: "Record") -> dict[str, Any]:
-    """Return a correction as a document to train on or to learn."""
-    text = {"text": record.text} if isinstance(record.text, str) else dict(record.text)
-    body = {"categories": record.body.get("categories", record.body.get("accept"))} | record.body
-    return {"id": record.id} | text | body | {"user": record.user, "time": record.time}
+def _check_new(folder: Path) -> None:
+    if folder.exists():
+        raise OutputError(f"{folder}: there is something already (name a new folder)")
+
+
+def _running_backup(shell: Shell, journal: Path, folder: Path) -> None:
+    """Ask the service that has the journal for a copy of it."""
+    import json
+    from urllib.request import Request, urlopen
+
+    from thresher.journal import ADDRESS
+
+    _check_new(folder)
+    where = json.loads((journal / ADDRESS).read_text(encoding="utf-8"))
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {where['token']}"}
+    with urlopen(Request(f"{where['url']}/v1/backup", b"{}", headers), timeout=60) as answer:
+        found = json.load(answer)
+    shutil.move(journal / found["folder"], folder)
+    if shell.json:
+        shell.emit({"records": found["records"], "folder": str(folder)})
+    else:
+        shell.say(f"Wrote {found['records']:,} records to {folder}")
 
 
 def _backup(shell: Shell, opened: "Journal", folder: Path) -> None:
-    from thresher.journal import FILE
+    from thresher.desk import backup
 
-    if folder.exists():
-        raise OutputError(f"{folder}: there is something already (name a new folder)")
+    _check_new(folder)
     folder.mkdir(mode=0o700)
-    opened.backup(folder / FILE)
-    for snapshot in sorted(opened.folder.glob("snapshot-*.thresher")):
-        shutil.copyfile(snapshot, folder / snapshot.name)
+    backup(opened, folder)
     if shell.json:
         shell.emit({"records": opened.last(), "folder": str(folder)})
     else:

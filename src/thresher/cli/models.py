@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def loaded_model(path: Path | str, threads: str | None = None) -> "Categorizer":
     """Return the model in a file; `threads` as the option gave them."""
     count = whole_number("--threads", threads)
-    _import_numba()
+    import_numba()
     from thresher.categorizer import Categorizer
 
     return Categorizer.load(path, n_threads=count)
@@ -31,7 +31,7 @@ def has_journal(path: Path) -> bool:
 
 def opened_desk(path: Path, shell: "Shell", new: bool | None = None) -> "Desk":
     """Return the model in a file with its journal, and say what the journal has to remark."""
-    _import_numba()
+    import_numba()
     from thresher.desk import Desk
 
     desk = Desk(path, new=new)
@@ -40,7 +40,7 @@ def opened_desk(path: Path, shell: "Shell", new: bool | None = None) -> "Desk":
     return desk
 
 
-def _import_numba() -> None:
+def import_numba() -> None:
     """Import what kernels need of Numba without scipy, which it asks only for matrix products: a fifth of a second.
 
     That is for this process alone: where the library is used, Numba stays as it is.

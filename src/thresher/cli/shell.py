@@ -50,6 +50,10 @@ class Shell:
             line = json_line(_encodable(record))
         sys.stdout.buffer.write(line)
 
+    def flush(self) -> None:
+        """Let what was written be seen now."""
+        sys.stdout.flush()
+
     def say(self, text: str, style: str = "") -> None:
         """Write a line for a person, as it is."""
         self.out.print(visible(text), style=style or None, markup=False)

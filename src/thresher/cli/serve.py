@@ -1,0 +1,234 @@
+"""`thresher serve`: an HTTP API and a page over a model and its journal."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from thresher.cli.failures import UsageError
+from thresher.cli.models import import_numba
+from thresher.cli.options import Read, text_documents, whole_number
+from thresher.cli.shell import Shell
+from thresher.errors import JournalBusyError, MissingPackageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from thresher.datasets.document import Document
+    from thresher.desk import Desk
+    from thresher.web.guards import Rules
+    from thresher.web.service import Service
+
+PORT = "8765"
+_HERE = ("127.0.0.1", "localhost", "::1")
+
+
+def serve(
+    shell: Shell,
+    given: Annotated[
+        str | None, typer.Argument(metavar="MODEL|DATA", help="A model file; or documents.", show_default=False)
+    ] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Serve the project's own corpus.")] = False,
+    categories: Annotated[
+        str | None, typer.Option(help="Begin with these and no labels: a,b or a=seed words,b.", metavar="NAMES")
+    ] = None,
+    text: Annotated[list[str] | None, typer.Option(help="Column with the text.", metavar="COLUMN")] = None,
+    format: Annotated[str | None, typer.Option(help="Format of the documents.", metavar="NAME")] = None,
+    holdout: Annotated[str | None, typer.Option(help="Labelled documents to measure on.", metavar="DATA")] = None,
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[str, typer.Option(help="0 takes any that is free.")] = PORT,
+    token: Annotated[str | None, typer.Option(envvar="THRESHER_TOKEN", help="What a request must bear.")] = None,
+    tokens: Annotated[Path | None, typer.Option(help="A TOML file with a token and role for each person.")] = None,
+    no_auth: Annotated[bool, typer.Option("--no-auth", help="Ask for no token; on this machine alone.")] = False,
+    journal: Annotated[Path | None, typer.Option(help="Folder of the journal.", metavar="FOLDER")] = None,
+    new_journal: Annotated[bool, typer.Option("--new-journal", help="Begin a new journal if it is missing.")] = False,
+    allow_host: Annotated[str, typer.Option(help="More hosts, with ports, that requests may name: a,b.")] = "",
+    allow_origin: Annotated[str, typer.Option(help="Pages of other origins that may ask: a,b.")] = "",
+    rate_limit: Annotated[str | None, typer.Option(help="Requests a second for each token.", metavar="N")] = None,
+) -> None:
+    """Categorize over HTTP, learn from corrections, and show a page on which to make them.
+
+    thresher serve desk.thresher
+    """
+    if (given is None) != demo:
+        raise UsageError("serve takes a model, documents or --demo: one of these (thresher serve --demo)")
+    if no_auth and host not in _HERE:
+        raise UsageError(f"--no-auth with --host {host} would let everyone in (leave one of them out)")
+    if no_auth and (token or tokens):
+        raise UsageError("--no-auth needs no token (leave one of them out)")
+    number = whole_number("--port", port, least=0)
+    if number is None or number > 65535:
+        raise UsageError(f"--port {port} is out of range (allowed: 0 to 65535)")
+    read = Read(format, {"text": text} if text else {})
+    model, folder = _places(given, journal)
+    _check_free(folder)
+    import_numba()
+    try:
+        from thresher.web import serving
+        from thresher.web.tokens import check_token, new_token
+    except ImportError as error:
+        raise MissingPackageError(f"{error.name} is missing (pip install 'thresher[serve]')") from None
+    shared = None if no_auth else check_token(token) if token else new_token()
+    first, held_out = _prepared(shell, read, given, model, categories, holdout)
+    with serving.bound_socket(host, number) as listening:
+        bound = listening.getsockname()[1]
+        rules = _rules(host, bound, allow_host, allow_origin, shared, tokens, whole_number("--rate-limit", rate_limit))
+        url = f"http://{'localhost' if host in ('0.0.0.0', '::') else f'[{host}]' if ':' in host else host}:{bound}"
+
+        def ready(service: "Service") -> None:
+            for remark in service.desk.remarks:
+                shell.remark(remark)
+            serving.announce(folder, url, shared)
+            _say(shell, url, shared, service)
+
+        serving.serve(_service(model, folder, new_journal, first, held_out), rules, listening, ready)
+        (folder / "service.json").unlink(missing_ok=True)
+
+
+def _say(shell: Shell, url: str, token: str | None, service: "Service") -> None:
+    desk = service.desk
+    address = f"{url}/" + (f"#token={token}" if token else "")
+    if shell.json:
+        shell.emit({"url": url, "token": token, "pid": os.getpid(), "position": desk.position})
+        shell.flush()
+        return
+    shell.say(f"Open {address}")
+    known = f"{len(desk.model.categories):,} categories, {desk.position:,} records in {desk.journal.folder}"
+    shell.say(f"{desk.path.name}: {known} (Ctrl-C ends it)", "dim")
+    shell.flush()
+
+
+def _places(given: str | None, journal: Path | None) -> tuple[Path, Path]:
+    """Return where the model is, or will be, and its journal."""
+    from thresher.desk import journal_folder
+
+    if given is None:
+        data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+        model = (journal.parent if journal else data / "thresher" / "demo") / "desk.thresher"
+    else:
+        model = Path(given)
+        if model.suffix != ".thresher":
+            model = Path(f"{given.partition(':')[0]}" if ":" in given else model.with_suffix("")).with_suffix(
+                ".thresher"
+            )
+    return model, journal or journal_folder(model)
+
+
+def _check_free(folder: Path) -> None:
+    """Say at once that another process has the journal; whoever comes first is settled when it is opened."""
+    from thresher.journal import owner_of
+
+    owner = owner_of(folder)
+    if owner is not None:
+        raise JournalBusyError(f"{folder}: process {owner} has the journal (stop it first)")
+
+
+def _prepared(
+    shell: Shell, read: Read, given: str | None, model: Path, categories: str | None, holdout: str | None
+) -> "tuple[Callable[[Desk], None] | None, list[Document]]":
+    """Make a model where there is none yet; returns what to do with the desk first, and the documents held out."""
+    held_out = text_documents(shell, read(holdout, labelled=True)) if holdout else []
+    if given is None:
+        read = Read(None, {})
+        held_out = held_out or text_documents(shell, read("sample:test"))
+        if not model.exists():
+            model.parent.mkdir(parents=True, exist_ok=True)
+            _train(shell, text_documents(shell, read("sample:train")), model)
+        return _reviewing(text_documents(shell, read("sample:test"))), held_out
+    if Path(given) == model:
+        if categories is not None:
+            raise UsageError(f"--categories is for texts without a model, and {given} is one")
+        return None, held_out
+    if model.exists():
+        shell.remark(f"{model} is there already, and taken up (remove it to begin anew)")
+        return None, held_out
+    if categories is None:
+        _train(shell, text_documents(shell, read(given, labelled=True)), model)
+        return None, held_out
+    return _begun(shell, text_documents(shell, read(given)), model, categories), held_out
+
+
+def _train(shell: Shell, documents: "list[Document]", path: Path) -> None:
+    from thresher.categorizer import Categorizer
+
+    with shell.progress() as progress:
+        model = Categorizer().fit([d.content for d in documents], [d.categories for d in documents], progress=progress)
+    model.save(path)
+    shell.remark(f"learned {len(documents):,} documents in {len(model.categories)} categories, and wrote {path}")
+
+
+def _begun(shell: Shell, documents: "list[Document]", path: Path, categories: str) -> "Callable[[Desk], None]":
+    """Write a model that knows the names of its categories alone; their seed words are the first corrections."""
+    from thresher.categorizer import Categorizer
+
+    model, seeds = Categorizer(), dict[str, str]()
+    for entry in categories.split(","):
+        name, _, words = entry.partition("=")
+        model.add_category(name.strip())
+        seeds |= {name.strip(): words} if words.strip() else {}
+    model.save(path)
+    review = _reviewing(documents)
+
+    def first(desk: "Desk") -> None:
+        for name, words in seeds.items():
+            desk.correct(f"seed words of {name}", words, accept=[name], user="seed words")
+        review(desk)
+
+    return first
+
+
+def _reviewing(documents: "list[Document]") -> "Callable[[Desk], None]":
+    def add(desk: "Desk") -> None:
+        from thresher.web.pool import Pool
+
+        pool = Pool(desk.journal)
+        pool.add((document.id or None, _plain(document.content)) for document in documents)
+
+    return add
+
+
+def _plain(content: Any) -> Any:
+    return content if isinstance(content, str) else dict(content)
+
+
+def _service(
+    model: Path, folder: Path, new: bool, first: "Callable[[Desk], None] | None", held_out: "list[Document]"
+) -> "Callable[[Callable[[BaseException], None]], Service]":
+    def opened() -> "Desk":
+        from thresher.desk import Desk
+
+        desk = Desk(model, folder, new=True if new else None)
+        try:
+            if first is not None:
+                first(desk)
+        except BaseException:
+            desk.close()
+            raise
+        return desk
+
+    def make(ended: "Callable[[BaseException], None]") -> "Service":
+        from thresher.web.service import Service
+
+        return Service(opened, holdout=held_out, ended=ended)
+
+    return make
+
+
+def _rules(
+    host: str, port: int, hosts: str, origins: str, shared: str | None, tokens: Path | None, rate: int | None
+) -> "Rules":
+    from thresher.web.guards import Rules, hosts_of
+    from thresher.web.tokens import Holder, Tokens, read_tokens
+
+    holders = ({} if shared is None else {shared: Holder("", "admin")}) | (read_tokens(tokens) if tokens else {})
+    return Rules(
+        hosts_of(host, port, _listed(hosts)),
+        Tokens(holders) if holders else None,
+        frozenset(_listed(origins)),
+        float(rate or 0),
+    )
+
+
+def _listed(given: str) -> list[str]:
+    return [part.strip() for part in given.split(",") if part.strip()]

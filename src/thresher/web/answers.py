@@ -1,0 +1,112 @@
+"""What a model says, as JSON takes it: the objects that `thresher predict --json` prints, and more if asked."""
+
+from typing import Any
+
+import numpy as np
+
+from thresher.categorizer import Categorizer
+from thresher.explanation import Change, Explanation, is_piece
+from thresher.journal import Record
+from thresher.prediction import Prediction
+from thresher.text.analysers import Text
+from thresher.web.pool import plain
+
+EXCERPT = 400  # letters
+_SHOWN_WORDS = 12
+
+
+def categorized(
+    model: Categorizer, texts: list[Text], ids: list[str], *, top: int | None = None, details: bool = False
+) -> list[dict[str, Any]]:
+    """Return the categories of texts: those accepted, or the `top` best."""
+    if not model.categories or not model.learner.is_fitted:
+        return [{"id": id, "categories": []} for id in ids]
+    found = [_prediction(id, one) for id, one in zip(ids, model.categorize(texts, top=top), strict=True)]
+    if details:
+        for answer, text in zip(found, texts, strict=True):
+            _add_details(model, text, answer)
+    return found
+
+
+def _prediction(id: str, found: Prediction) -> dict[str, Any]:
+    categories = [
+        {"category": name, "score": score, "probability": probability} for name, score, probability in found.categories
+    ]
+    return {"id": id, "categories": categories} | ({"empty": True} if found.empty else {})
+
+
+def _add_details(model: Categorizer, text: Text, answer: dict[str, Any]) -> None:
+    """Add whether each category is accepted, its raw score and its threshold for this text."""
+    raw, accepted = model.decision_function([text], raw=True)[0], set(model.predict([text])[0])
+    cuts = np.broadcast_to(model.decisions.cuts(raw[np.newaxis].astype(np.float32)), (1, len(raw)))[0]
+    for entry in answer["categories"]:
+        number = model.number_of(entry["category"])
+        entry |= {
+            "accepted": entry["category"] in accepted,
+            "raw": float(raw[number]),
+            "threshold": float(cuts[number]),
+        }
+
+
+def explanations(model: Categorizer, text: Text, answer: dict[str, Any], wanted: bool | str) -> list[dict[str, Any]]:
+    """Return the words that decided: of the category named, or of those accepted, or else of the best."""
+    if not model.categories or not model.learner.is_fitted:
+        return []
+    if isinstance(wanted, str):
+        names: list[str | None] = [wanted]
+    else:
+        names = [*(entry["category"] for entry in answer["categories"] if entry["score"] > 1)] or [None]
+    return [_explained(model.explain(text, name), plain(text)) for name in names]
+
+
+def _explained(found: Explanation, text: str) -> dict[str, Any]:
+    words = [
+        {"word": word.name, "contribution": word.contribution, "positions": word.positions}
+        for word in found.whole_words(text)
+        if word.contribution
+    ]
+    return {
+        "category": found.category,
+        "accepted": found.accepted,
+        "score": found.score,
+        "raw": found.raw,
+        "threshold": found.threshold,
+        "probability": found.probability,
+        "unknown": found.unknown,
+        "words": words,
+    }
+
+
+def changed_words(changes: dict[str, list[Change]]) -> dict[str, list[dict[str, Any]]]:
+    """Return the words whose weights a correction changed most, by category."""
+    found = {}
+    for name, own in changes.items():
+        words = [change for change in own if not is_piece(change.name)] or own
+        most = sorted(words, key=lambda change: -abs(change.after - change.before))[:_SHOWN_WORDS]
+        found[name] = [{"word": change.name, "before": change.before, "after": change.after} for change in most]
+    return found
+
+
+def recorded(record: Record) -> dict[str, Any]:
+    """Return a record of the journal as a person looks at it: the beginning of its text, and what it changed."""
+    body = record.body
+    about: dict[str, Any] = {
+        "seq": record.seq,
+        "id": record.id,
+        "kind": record.kind,
+        "time": record.time,
+        "user": record.user,
+        "undone_by": record.undone_by,
+    }
+    if record.kind == "correction":
+        about |= {
+            "accept": body.get("accept", []),
+            "reject": body.get("reject", []),
+            "categories": body.get("categories"),
+            "document": body.get("document"),
+            "text": None if record.text is None else plain(record.text)[:EXCERPT],
+            "effect": record.effect,
+        }
+    else:
+        about |= {"change": body}
+    return about

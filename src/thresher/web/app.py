@@ -1,0 +1,491 @@
+"""The routes: what each takes and gives. `create_app` makes the application that a server runs."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Callable, Iterable
+from importlib import resources
+from typing import Annotated, Any, Literal
+from uuid import uuid4
+
+import orjson
+from fastapi import FastAPI, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+from starlette.exceptions import HTTPException
+from starlette.responses import Response, StreamingResponse
+
+from thresher import __version__
+from thresher.errors import ThresherError
+from thresher.journal import exported
+from thresher.text.analysers import Text
+from thresher.web import bodies, outcomes
+from thresher.web.guards import ASSETS, JSON, LINES, Guard, Rules
+from thresher.web.meters import Meters
+from thresher.web.problems import MEDIA, Problem, as_problem
+from thresher.web.service import Service
+from thresher.web.tokens import Holder
+
+_FEW_LETTERS = 4000  # up to which a text is categorized at once; longer ones, and many, on another thread
+_LINES_AT_ONCE = 256
+_PAGE = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_SAFE_ASSET = re.compile(r"[a-z0-9_-]+\.(css|js|svg)")
+
+
+def create_app(service: Service, rules: Rules) -> Guard:
+    """Return the application: the routes of a service behind its guard."""
+    app = FastAPI(
+        title="Thresher",
+        version=__version__,
+        summary="Sorts text into categories, learns from every correction, and says which words decided.",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    meters = Meters()
+    for kind in (Problem, ThresherError, HTTPException, RequestValidationError, Exception):
+        app.add_exception_handler(kind, _refused)
+    _add_page(app)
+    _add_health(app, service, meters)
+    _add_reading(app, service)
+    _add_teaching(app, service)
+    _add_keeping(app, service)
+    app.openapi = lambda: _described(app)  # type: ignore[method-assign]
+    return Guard(app, rules, meters)
+
+
+# -- what routes share -------------------------------------------------------------------------------------------------
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    if isinstance(error, Problem):
+        return error.response()
+    if isinstance(error, ThresherError):
+        return as_problem(error).response()
+    if isinstance(error, HTTPException):
+        return Problem(error.status_code, str(error.detail).lower(), dict(error.headers or {})).response()
+    if isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        return Problem(422, f"{'.'.join(map(str, first['loc'][1:]))}: {first['msg'].lower()}").response()
+    return Problem(500, "something went wrong here; the log says what").response()
+
+
+def _answer(found: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(orjson.dumps(found), status, headers, media_type=JSON)
+
+
+def _holder(request: Request, role: str) -> Holder:
+    """Return who asks, if they may do what takes a role."""
+    holder: Holder = request.scope["state"]["holder"]
+    if not holder.may(role):
+        raise Problem(403, f"this takes the role {role}")
+    return holder
+
+
+async def _body(request: Request, kind: type[bodies.Model]) -> bodies.Model:
+    if _is_lines(request):
+        raise Problem(415, f"this takes {JSON}")
+    return bodies.checked(kind, bodies.parsed(await request.body()))
+
+
+def _is_lines(request: Request) -> bool:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower() == LINES
+
+
+def _route(answer: type[BaseModel] | None, *, takes: type[BaseModel] | None = None, **more: Any) -> dict[str, Any]:
+    """Return what the description says of a route beside its name and its docstring."""
+    problem = {"description": "What is wrong", "content": {MEDIA: {"schema": {"$ref": f"{_SCHEMAS}Problem"}}}}
+    statuses = ("400", "401", "403", "404", "408", "409", "413", "415", "421", "422", "429", "503", "507")
+    found: dict[str, Any] = {"responses": dict.fromkeys(statuses, problem) | more.pop("responses", {})}
+    if answer is not None:
+        found["responses"] |= {"200": _content("The answer", answer)}
+    if takes is not None:
+        body = {"required": True, "content": {JSON: {"schema": {"$ref": f"{_SCHEMAS}{takes.__name__}"}}}}
+        if takes in (bodies.CategorizeIn, bodies.DocumentsIn):
+            body["content"][LINES] = {"schema": {"$ref": f"{_SCHEMAS}DocumentIn"}}  # type: ignore[index]
+        found["openapi_extra"] = {"requestBody": body}
+    return found | more
+
+
+_SCHEMAS = "#/components/schemas/"
+
+
+def _content(description: str, answer: type[BaseModel]) -> dict[str, Any]:
+    return {"description": description, "content": {JSON: {"schema": {"$ref": f"{_SCHEMAS}{answer.__name__}"}}}}
+
+
+def _described(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI description, made once."""
+    if app.openapi_schema is None:
+        found = get_openapi(
+            title=app.title, version=app.version, summary=app.summary, routes=app.routes, openapi_version="3.1.0"
+        )
+        kinds = [
+            kind
+            for module in (bodies, outcomes)
+            for kind in vars(module).values()
+            if isinstance(kind, type) and issubclass(kind, BaseModel) and kind.__module__ == module.__name__
+        ]
+        _, schemas = models_json_schema([(kind, "validation") for kind in kinds], ref_template=f"{_SCHEMAS}{{model}}")
+        found.setdefault("components", {})["schemas"] = schemas["$defs"]
+        found["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        for path, methods in found["paths"].items():
+            for about in methods.values():
+                about["responses"].pop("422", None) if path in ("/healthz", "/readyz") else None
+                about["security"] = [] if path in ("/healthz", "/readyz") else [{"token": []}]
+        app.openapi_schema = found
+    return app.openapi_schema
+
+
+# -- the page, and whether it lives ------------------------------------------------------------------------------------
+
+
+def _add_page(app: FastAPI) -> None:
+    folder = resources.files("thresher.web") / "page"
+    files = {
+        file.name: (file.read_bytes(), _PAGE[suffix])
+        for file in folder.iterdir()
+        if (suffix := "." + file.name.rpartition(".")[2]) in _PAGE
+    }
+    fresh = {"cache-control": "no-cache"}
+
+    @app.get("/", include_in_schema=False)
+    async def page() -> Response:
+        if "index.html" not in files:
+            raise Problem(404, "this installation has no page")
+        return Response(files["index.html"][0], headers=fresh, media_type="text/html")
+
+    @app.get(ASSETS + "{name}", include_in_schema=False)
+    async def asset(name: str) -> Response:
+        if name not in files or not _SAFE_ASSET.fullmatch(name):
+            raise Problem(404, "there is no such file")
+        return Response(files[name][0], headers=fresh, media_type=files[name][1])
+
+
+def _add_health(app: FastAPI, service: Service, meters: Meters) -> None:
+    @app.get("/healthz", **_route(outcomes.Health))
+    async def healthz() -> Response:
+        """Tell that the service lives."""
+        return _answer({"status": "ok"})
+
+    @app.get("/readyz", **_route(outcomes.Health))
+    async def readyz() -> Response:
+        """Tell whether the service may be asked."""
+        service.check_ready()
+        return _answer({"status": service.state})
+
+    @app.get(
+        "/metrics", **_route(None, responses={"200": {"description": "Prometheus", "content": {"text/plain": {}}}})
+    )
+    async def metrics(request: Request) -> Response:
+        """Count what was answered, and how fast."""
+        _holder(request, "reader")
+        gauges = {"ready": service.state == "ready", "writer_waiting": service.waiting}
+        if service.state == "ready":
+            gauges |= {
+                "position": service.position,
+                "corrections": sum(service.users.values()),
+                "documents_open": service.pool.counts()["open"],
+            }
+        return Response(meters.text(**gauges), media_type="text/plain; version=0.0.4")
+
+
+# -- looking -----------------------------------------------------------------------------------------------------------
+
+
+def _add_reading(app: FastAPI, service: Service) -> None:
+    @app.post("/v1/categorize", **_route(outcomes.Categorized, takes=bodies.CategorizeIn))
+    async def categorize(request: Request) -> Response:
+        """Say which categories documents belong to and, if asked, which words decided."""
+        _holder(request, "reader")
+        service.check_ready()
+        if _is_lines(request):
+            return StreamingResponse(await _begun(_lines_of_answers(service, request)), media_type=LINES)
+        given = bodies.checked(bodies.CategorizeIn, _with_query(request, bodies.parsed(await request.body())))
+        texts, ids = _texts_of(service, given)
+        position = service.position
+        found = await _categorized(service, texts, ids, given)
+        answer = {"documents": found} if given.documents is not None else found[0]
+        return _answer(answer, headers={"Thresher-Position": str(position)})
+
+    @app.get("/v1/categories", **_route(outcomes.Categories))
+    async def categories(request: Request) -> Response:
+        """List the categories and how well they do."""
+        _holder(request, "reader")
+        service.check_ready()
+        found = await asyncio.to_thread(service.categories)
+        counts = await asyncio.wrap_future(service.write(service.counts_by_category))
+        for row in found["categories"]:
+            row["corrections"] = counts[row["name"]]
+        return _answer(found)
+
+    @app.get("/v1/categories/{name:path}", **_route(outcomes.Category))
+    async def category(request: Request, name: str) -> Response:
+        """Show a category: its words, its counts, its curve and its latest mistakes."""
+        _holder(request, "reader")
+        service.check_ready()
+        found = await asyncio.to_thread(service.category, name)
+        mistakes = await asyncio.wrap_future(service.write(lambda: service.latest_mistakes(name)))
+        return _answer(found | {"mistakes": mistakes})
+
+    @app.get("/v1/queue", **_route(outcomes.Queue))
+    async def queue(
+        request: Request,
+        order: Literal["uncertain", "random", "diverse"] = "uncertain",
+        category: Annotated[str | None, Query(max_length=200)] = None,
+        q: Annotated[str, Query(max_length=1000)] = "",
+        state: Literal["open", "unsure", "done"] = "open",
+        limit: Annotated[int, Query(ge=1, le=200)] = 20,
+        offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
+    ) -> Response:
+        """Say what to review next, the uncertain first."""
+        _holder(request, "reader")
+        service.check_ready()
+        found, matching = await asyncio.to_thread(service.queued, order, category or None, q, state, limit, offset)
+        told = await asyncio.wrap_future(service.write(lambda: [service.with_corrections(one) for one in found]))
+        return _answer({"documents": told, "matching": matching, **service.pool.counts()})
+
+    @app.get("/v1/stats", **_route(outcomes.Stats))
+    async def stats(request: Request) -> Response:
+        """Count the mistakes so far, and say whether they have become more."""
+        _holder(request, "reader")
+        service.check_ready()
+        return _answer(await asyncio.to_thread(service.stats))
+
+    @app.get("/v1/model", **_route(outcomes.Model))
+    async def model(request: Request) -> Response:
+        """Show settings and digest of the model, and who asks."""
+        holder = _holder(request, "reader")
+        about = await asyncio.wrap_future(service.write(service.about))
+        return _answer(about | {"role": holder.role, "user": holder.name})
+
+
+def _with_query(request: Request, found: Any) -> Any:
+    """Take options from the query too, where the body does not have them."""
+    if not request.url.query or not isinstance(found, dict):
+        return found
+    known = {"true": True, "false": False}
+    given: dict[str, Any] = {name: known.get(value, value) for name, value in request.query_params.items()}
+    if str(given.get("top", "")).isdecimal():
+        given["top"] = int(str(given["top"])[:9])
+    return {name: value for name, value in given.items() if name in ("top", "all", "details", "explain")} | found
+
+
+def _texts_of(service: Service, given: bodies.CategorizeIn) -> tuple[list[Text], list[str]]:
+    if sum(part is not None for part in (given.text, given.document, given.documents)) != 1:
+        raise Problem(422, "categorize takes a text, a document to review or a list of documents: one of these")
+    if given.document is not None:
+        return [service.pool.get(given.document).text], [given.id or given.document]
+    if given.documents is None:
+        return [given.text or ""], [given.id or "1"]
+    return _listed(given.documents)
+
+
+def _listed(documents: Iterable[str | bodies.DocumentIn]) -> tuple[list[Text], list[str]]:
+    pairs = [(one, None) if isinstance(one, str) else (one.text, one.id) for one in documents]
+    return [text for text, _ in pairs], [id or str(i) for i, (_, id) in enumerate(pairs, 1)]
+
+
+async def _categorized(
+    service: Service, texts: list[Text], ids: list[str], given: bodies.CategorizeIn
+) -> list[dict[str, Any]]:
+    top = len(service.view.categories) if given.all else given.top
+
+    def work() -> list[dict[str, Any]]:
+        return service.categorize(texts, ids, top=top, details=given.details, explain=given.explain)
+
+    if len(texts) == 1 and isinstance(texts[0], str) and len(texts[0]) <= _FEW_LETTERS:
+        return work()
+    return await asyncio.to_thread(work)
+
+
+async def _begun(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Wait for the first line: what is wrong with the first documents is then still a status."""
+    try:
+        first = await anext(lines)
+    except StopAsyncIteration:
+        raise Problem(422, "there are no documents") from None
+
+    async def all_lines() -> AsyncIterator[bytes]:
+        yield first
+        async for line in lines:
+            yield line
+
+    return all_lines()
+
+
+async def _lines_of_answers(service: Service, request: Request) -> AsyncIterator[bytes]:
+    """Categorize documents as their lines come; what is wrong after the first answer ends them with a problem."""
+    options = bodies.checked(bodies.CategorizeIn, _with_query(request, {}))
+    count = 0
+    async for documents in _line_batches(request):
+        try:
+            given = [_document(one) for one in documents]
+            texts, ids = _listed(given)
+            ids = [one.id or str(count + i) if isinstance(one, bodies.DocumentIn) else str(count + i)
+                   for i, one in enumerate(given, 1)]  # fmt: skip
+            found = await _categorized(service, texts, ids, options)
+        except (Problem, ThresherError) as error:
+            if count == 0:
+                raise
+            problem = error if isinstance(error, Problem) else as_problem(error)
+            yield problem.response().body + b"\n"  # type: ignore[operator]
+            return
+        count += len(found)
+        yield b"".join(orjson.dumps(one) + b"\n" for one in found)
+
+
+def _document(found: Any) -> str | bodies.DocumentIn:
+    return found if isinstance(found, str) else bodies.checked(bodies.DocumentIn, found)
+
+
+async def _line_batches(request: Request) -> AsyncIterator[list[Any]]:
+    """Yield what the lines of a body say, as many at a time as have come, up to so many."""
+    rest, number = b"", 0
+    async for part in request.stream():
+        *lines, rest = (rest + part).split(b"\n")
+        if len(rest) > bodies.LONGEST_BODY:
+            raise Problem(413, f"line {number + len(lines) + 1} is longer than {bodies.LONGEST_BODY:,} bytes")
+        for first in range(0, len(lines), _LINES_AT_ONCE):
+            few = lines[first : first + _LINES_AT_ONCE]
+            yield [_line(line, number + i) for i, line in enumerate(few, 1) if line.strip()]
+            number += len(few)
+    if rest.strip():
+        yield [_line(rest, number + 1)]
+
+
+def _line(line: bytes, number: int) -> Any:
+    if len(line) > bodies.LONGEST_BODY:
+        raise Problem(413, f"line {number} is longer than {bodies.LONGEST_BODY:,} bytes")
+    try:
+        return bodies.parsed(line)
+    except Problem as problem:
+        raise Problem(problem.status, f"line {number}: {problem.detail}") from None
+
+
+# -- teaching ----------------------------------------------------------------------------------------------------------
+
+
+def _user(holder: Holder, claimed: str | None) -> str:
+    """Return who corrects: the holder of the token or, of the one that all share, what is claimed."""
+    return holder.name or claimed or ""
+
+
+def _add_teaching(app: FastAPI, service: Service) -> None:
+    created = {"201": _content("Kept and learned", outcomes.Taught)}
+
+    @app.post("/v1/corrections", **_route(outcomes.Taught, takes=bodies.CorrectionIn, responses=created))
+    async def correct(request: Request) -> Response:
+        """Keep a correction, learn it, and say what it changed."""
+        holder = _holder(request, "teacher")
+        given = await _body(request, bodies.CorrectionIn)
+        work = service.write(lambda: service.correct(given, _user(holder, given.user)))
+        found, repeated = await asyncio.shield(asyncio.wrap_future(work))
+        return _answer(found, 200 if repeated else 201)
+
+    @app.get("/v1/corrections", **_route(outcomes.Corrections))
+    async def corrections(
+        request: Request,
+        limit: Annotated[int, Query(ge=1, le=500)] = 50,
+        after: Annotated[int | None, Query(ge=0, le=2**53)] = None,
+        before: Annotated[int | None, Query(ge=1, le=2**53)] = None,
+        newest: bool = False,
+    ) -> Response:
+        """List what was corrected, by whom, and its effect."""
+        _holder(request, "reader")
+        work = service.write(lambda: service.corrections(limit, after, before, newest))
+        return _answer(await asyncio.wrap_future(work))
+
+    @app.delete("/v1/corrections/{id:path}", **_route(outcomes.Undone))
+    async def undo(request: Request, id: str) -> Response:
+        """Take a correction back, as if it had never been."""
+        holder = _holder(request, "teacher")
+        return _answer(await asyncio.shield(asyncio.wrap_future(service.write(lambda: service.undo(id, holder.name)))))
+
+    @app.post("/v1/documents", **_route(outcomes.Added, takes=bodies.DocumentsIn))
+    async def add_documents(request: Request) -> Response:
+        """Add documents to review."""
+        _holder(request, "teacher")
+        added = known = 0
+        async for pairs in _document_batches(request):
+            work = service.write(lambda pairs=pairs: service.pool.add(pairs))  # type: ignore[misc]
+            new, old = await asyncio.shield(asyncio.wrap_future(work))
+            added, known = added + new, known + old
+        return _answer({"added": added, "known": known})
+
+    @app.get("/v1/documents/{id:path}", **_route(outcomes.Document))
+    async def document(request: Request, id: str) -> Response:
+        """Show a document to review."""
+        _holder(request, "reader")
+        service.check_ready()
+        return _answer(service.pool.get(id)._asdict())
+
+    @app.patch("/v1/documents/{id:path}", **_route(outcomes.Document, takes=bodies.StateIn))
+    async def set_state(request: Request, id: str) -> Response:
+        """Say what has become of a document to review."""
+        _holder(request, "teacher")
+        given = await _body(request, bodies.StateIn)
+        work = service.write(lambda: service.pool.set_state(id, given.state))
+        return _answer((await asyncio.shield(asyncio.wrap_future(work)))._asdict())
+
+
+async def _document_batches(request: Request) -> AsyncIterator[list[tuple[str | None, Text]]]:
+    if _is_lines(request):
+        async for lines in _line_batches(request):
+            yield _pairs(_document(one) for one in lines)
+    else:
+        yield _pairs((await _body(request, bodies.DocumentsIn)).documents)
+
+
+def _pairs(documents: Iterable[str | bodies.DocumentIn]) -> list[tuple[str | None, Text]]:
+    return [(None, one) if isinstance(one, str) else (one.id, one.text) for one in documents]
+
+
+# -- keeping -----------------------------------------------------------------------------------------------------------
+
+
+def _add_keeping(app: FastAPI, service: Service) -> None:
+    def written(work: Callable[[], Any]) -> Any:
+        return asyncio.shield(asyncio.wrap_future(service.write(work)))
+
+    @app.post("/v1/categories", **_route(outcomes.Changed, takes=bodies.CategoryChangeIn))
+    async def change_categories(request: Request) -> Response:
+        """Add a category, give one another name or threshold, join some, or retire one."""
+        holder = _holder(request, "admin")
+        given = await _body(request, bodies.CategoryChangeIn)
+        id = given.id or uuid4().hex
+        return _answer(await written(lambda: service.change_categories(id, given, _user(holder, given.user))))
+
+    @app.post("/v1/model/reload", **_route(outcomes.Reloaded, takes=bodies.ReloadIn))
+    async def reload(request: Request) -> Response:
+        """Take up the model's file, if it holds another model now."""
+        _holder(request, "admin")
+        given = await _body(request, bodies.ReloadIn)
+        return _answer(await written(lambda: service.reload(given.new_journal)))
+
+    @app.post("/v1/backup", **_route(outcomes.BackedUp))
+    async def back_up(request: Request) -> Response:
+        """Write a copy of the journal into a folder within its own."""
+        _holder(request, "admin")
+        return _answer(await written(service.backup))
+
+    @app.get("/v1/export", **_route(None, responses={"200": {"description": "JSON lines", "content": {LINES: {}}}}))
+    async def export(request: Request) -> Response:
+        """Give all corrections that stand as documents to train on."""
+        _holder(request, "admin")
+        service.check_ready()
+        return StreamingResponse(_exported(service), media_type=LINES)
+
+
+async def _exported(service: Service) -> AsyncIterator[bytes]:
+    after = 0
+    while True:
+        page = service.write(lambda after=after: list(service.desk.journal.records(after, 200)))  # type: ignore[misc]
+        records = await asyncio.wrap_future(page)
+        for record in records:
+            if record.kind == "correction" and record.undone_by is None and record.text is not None:
+                yield orjson.dumps(exported(record)) + b"\n"
+        if len(records) < 200:
+            return
+        after = records[-1].seq

@@ -1,0 +1,200 @@
+"""What every request passes before a route sees it: host, size, time, token, origin, kind. Plain ASGI, for speed."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any, NamedTuple
+
+from thresher.web.bodies import LONGEST_BODY
+from thresher.web.meters import Meters
+from thresher.web.problems import Problem
+from thresher.web.tokens import Holder, Tokens
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+DEADLINE = 15.0  # seconds for a body to come, or for the next part of a stream
+LONGEST_STREAM = 2**31  # bytes
+OPEN = frozenset({"/", "/healthz", "/readyz"})
+ASSETS = "/assets/"
+JSON, LINES = "application/json", "application/x-ndjson"
+HEADERS = [
+    (b"content-security-policy", b"default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+     b"connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+]  # fmt: skip
+
+
+class Rules(NamedTuple):
+    """What a service allows.
+
+    Parameters
+    ----------
+    hosts : set of str
+        Which hosts a request may name, with their ports.
+    tokens : Tokens or None
+        None lets everyone do everything.
+    origins : set of str
+        Pages of other origins that may ask.
+    rate : float
+        Requests a second that one token may make; 0 for any number.
+    """
+
+    hosts: frozenset[str]
+    tokens: Tokens | None
+    origins: frozenset[str] = frozenset()
+    rate: float = 0.0
+
+
+class Guard:
+    """An ASGI application before another one."""
+
+    def __init__(self, app: App, rules: Rules, meters: Meters) -> None:
+        self.app, self.rules, self.meters = app, rules, meters
+        self._allowances: dict[Holder, tuple[float, float]] = {}
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+        start, status = time.perf_counter(), 500
+        headers = dict(scope["headers"])
+        shared = self._shared(headers)
+
+        async def answer(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), *HEADERS, *shared]
+            await send(message)
+
+        try:
+            self._check(scope, headers)
+            if scope["method"] == "OPTIONS" and shared:
+                await answer({"type": "http.response.start", "status": 204})
+                await answer({"type": "http.response.body"})
+            else:
+                await self.app(scope, _bounded(receive, headers), answer)
+        except Problem as problem:
+            await problem.response()(scope, receive, answer)
+        finally:
+            route = getattr(scope.get("route"), "path", "other")
+            self.meters.answered(route, status, time.perf_counter() - start)
+
+    def _check(self, scope: MutableMapping[str, Any], headers: dict[bytes, bytes]) -> None:
+        if sum(name == b"host" for name, _ in scope["headers"]) != 1 or _host(headers) not in self.rules.hosts:
+            raise Problem(421, "this service does not answer for that host")
+        _check_length(headers)
+        origin = headers.get(b"origin", b"").decode("latin-1")
+        known = origin in self.rules.origins
+        if scope["method"] == "OPTIONS" and known:
+            return
+        scope.setdefault("state", {})["holder"] = self._holder(scope["path"], headers)
+        if origin and not known and origin not in (f"http://{_host(headers)}", f"https://{_host(headers)}"):
+            raise Problem(403, "a page of another origin may not ask")
+        site = headers.get(b"sec-fetch-site", b"same-origin")
+        opens_page = scope["path"] == "/" and scope["method"] == "GET"
+        if site not in (b"same-origin", b"none") and not known and not opens_page:
+            raise Problem(403, "a page of another origin may not ask")
+        if scope["method"] in ("POST", "PUT", "PATCH"):
+            _check_kind(headers)
+
+    def _holder(self, path: str, headers: dict[bytes, bytes]) -> Holder:
+        if self.rules.tokens is None:
+            return Holder("", "admin")
+        kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+        holder = self.rules.tokens.holder(token.strip()) if kind.lower() == "bearer" else None
+        if holder is not None:
+            self._check_rate(holder)
+            return holder
+        if path in OPEN or path.startswith(ASSETS):
+            return Holder("", "reader")
+        raise Problem(401, "a token is needed: Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"})
+
+    def _check_rate(self, holder: Holder) -> None:
+        """Let a second's worth of requests come at once, and then no faster than the rate."""
+        if self.rules.rate <= 0:
+            return
+        now, most = time.monotonic(), max(self.rules.rate, 1.0)
+        left, last = self._allowances.get(holder, (most, now))
+        left = min(left + (now - last) * self.rules.rate, most)
+        if left < 1:
+            raise Problem(429, "too many requests", {"Retry-After": "1"})
+        self._allowances[holder] = left - 1, now
+
+    def _shared(self, headers: dict[bytes, bytes]) -> list[tuple[bytes, bytes]]:
+        origin = headers.get(b"origin", b"")
+        if origin.decode("latin-1") not in self.rules.origins:
+            return []
+        return [
+            (b"access-control-allow-origin", origin),
+            (b"access-control-allow-headers", b"authorization, content-type"),
+            (b"access-control-allow-methods", b"GET, POST, PATCH, DELETE"),
+            (b"vary", b"origin"),
+        ]
+
+
+def _host(headers: dict[bytes, bytes]) -> str:
+    return headers.get(b"host", b"").decode("latin-1").lower()
+
+
+def _is_stream(headers: dict[bytes, bytes]) -> bool:
+    return headers.get(b"content-type", b"").split(b";")[0].strip().lower() == LINES.encode()
+
+
+def _check_length(headers: dict[bytes, bytes]) -> None:
+    length = headers.get(b"content-length", b"0")
+    most = LONGEST_STREAM if _is_stream(headers) else LONGEST_BODY
+    if not length.isdigit() or int(length[:20]) > most:
+        raise Problem(413, f"a body may have {most:,} bytes")
+    if headers.get(b"content-encoding", b"identity").lower() != b"identity":
+        raise Problem(415, "a body must be sent as it is, not compressed")
+
+
+def _check_kind(headers: dict[bytes, bytes]) -> None:
+    kind, _, more = headers.get(b"content-type", b"").decode("latin-1").lower().partition(";")
+    charset = more.partition("charset=")[2].strip(' "') or "utf-8"
+    if kind.strip() not in (JSON, LINES) or charset not in ("utf-8", "utf8"):
+        raise Problem(415, f"a body must be {JSON}, in UTF-8")
+
+
+def _bounded(receive: Receive, headers: dict[bytes, bytes]) -> Receive:
+    """Return what gives a body's parts as they come, up to so many bytes and within so much time."""
+    stream = _is_stream(headers)
+    most, seen, end = LONGEST_STREAM if stream else LONGEST_BODY, 0, time.monotonic() + DEADLINE
+    whole = False
+
+    async def next_part() -> Message:
+        nonlocal seen, whole
+        if whole:  # what comes now is that the client left, whenever that is
+            return await receive()
+        left = DEADLINE if stream else end - time.monotonic()
+        try:
+            async with asyncio.timeout(max(left, 0)):
+                message = await receive()
+        except TimeoutError:
+            raise Problem(408, "the body took too long to come", {"Connection": "close"}) from None
+        seen += len(message.get("body", b""))
+        if seen > most:
+            raise Problem(413, f"a body may have {most:,} bytes", {"Connection": "close"})
+        whole = not message.get("more_body", False)
+        return message
+
+    return next_part
+
+
+def hosts_of(host: str, port: int, others: Iterable[str] = ()) -> frozenset[str]:
+    """Return the hosts that a request may name: this machine's own names, what was bound, and others as given.
+
+    >>> sorted(hosts_of("127.0.0.1", 8765))
+    ['127.0.0.1:8765', '[::1]:8765', 'localhost:8765']
+    """
+    bound = f"[{host}]" if ":" in host else host
+    names = {"localhost", "127.0.0.1", "[::1]"} | ({bound} if host not in ("0.0.0.0", "::") else set())
+    return frozenset({f"{name}:{port}".lower() for name in names} | {other.lower() for other in others})

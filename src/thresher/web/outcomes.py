@@ -1,0 +1,274 @@
+"""What routes answer, for their description; the answers themselves are made without these classes, for speed."""
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+_PREDICTED = [{"category": "street-lighting", "score": 1.41, "probability": 0.93}]
+
+
+class Problem(BaseModel):
+    """What is wrong (RFC 9457)."""
+
+    type: str = "about:blank"
+    title: str = Field(examples=["Cannot be used"])
+    status: int = Field(examples=[422])
+    detail: str = Field(examples=["a category is unknown (create_category makes it)"])
+    nearest: list[str] | None = Field(None, examples=[["street-lighting"]])
+
+
+class Health(BaseModel):
+    """Whether the service lives, or may be asked."""
+
+    status: str = Field(examples=["ok"])
+
+
+class Word(BaseModel):
+    """A word's part in a score, and where it stands."""
+
+    word: str
+    contribution: float
+    positions: list[tuple[int, int]]
+
+
+class Explanation(BaseModel):
+    """Why a document is, or is not, in a category."""
+
+    category: str
+    accepted: bool
+    score: float
+    raw: float
+    threshold: float
+    probability: float
+    unknown: int
+    words: list[Word]
+
+
+class Predicted(BaseModel):
+    """A category of a document; the last three if details were asked for."""
+
+    category: str
+    score: float
+    probability: float
+    accepted: bool | None = None
+    raw: float | None = None
+    threshold: float | None = None
+
+
+class Categorized(BaseModel):
+    """The categories of a document, as `thresher predict --json` prints them; or of many, in `documents`."""
+
+    id: str | None = Field(None, examples=["1"])
+    categories: list[Predicted] | None = Field(None, examples=[_PREDICTED])
+    empty: bool | None = None
+    explanations: list[Explanation] | None = None
+    documents: list[dict[str, Any]] | None = None
+
+
+class Effect(BaseModel):
+    """What a correction found and changed."""
+
+    predicted: list[str]
+    mistakes: list[str]
+    promoted: dict[str, int]
+    demoted: dict[str, int]
+
+
+class Change(BaseModel):
+    """What a correction did to a word's weight."""
+
+    word: str
+    before: float
+    after: float
+
+
+class Taught(BaseModel):
+    """What became of a correction."""
+
+    seq: int = Field(examples=[12])
+    id: str = Field(examples=["5e1b7a3c"])
+    repeated: bool
+    position: int
+    new_categories: list[str]
+    effect: Effect
+    words: dict[str, list[Change]]
+
+
+class Correction(BaseModel):
+    """A record of the journal."""
+
+    seq: int
+    id: str
+    kind: str
+    time: str
+    user: str
+    undone_by: int | None = None
+    accept: list[str] | None = None
+    reject: list[str] | None = None
+    categories: list[str] | None = None
+    document: str | None = None
+    text: str | None = None
+    effect: Effect | None = None
+    change: dict[str, Any] | None = None
+
+
+class Corrections(BaseModel):
+    """A page of the journal; `next` is where the next one begins."""
+
+    corrections: list[Correction]
+    next: int | None
+
+
+class Undone(BaseModel):
+    """Which record was undone by which."""
+
+    seq: int
+    id: str
+    undone: int
+    position: int
+
+
+class MeasuredOn(BaseModel):
+    """What was measured on: documents held out, or those that the model has learned."""
+
+    documents: int
+    held_out: bool
+
+
+class CategoryRow(BaseModel):
+    """A category and how well it does."""
+
+    name: str = Field(examples=["street-lighting"])
+    documents: int
+    threshold: float
+    features: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    break_even: float | None
+    corrections: int | None = None
+
+
+class Categories(BaseModel):
+    """All categories."""
+
+    categories: list[CategoryRow]
+    measured_on: MeasuredOn
+
+
+class Weighed(BaseModel):
+    """A word and what it weighs."""
+
+    word: str
+    weight: float
+
+
+class Point(BaseModel):
+    """Precision and recall at a threshold."""
+
+    threshold: float
+    precision: float
+    recall: float
+
+
+class Category(CategoryRow):
+    """One category: its words, its curve and its latest mistakes."""
+
+    for_: list[Weighed] = Field(alias="for")
+    against: list[Weighed]
+    curve: list[Point]
+    mistakes: list[Correction]
+    measured_on: MeasuredOn
+
+
+class Changed(BaseModel):
+    """What became of a change of the categories."""
+
+    seq: int
+    id: str
+    position: int
+    categories: list[str]
+
+
+class Added(BaseModel):
+    """How many documents are new, and how many were known."""
+
+    added: int
+    known: int
+
+
+class Document(BaseModel):
+    """A document to review."""
+
+    id: str
+    text: str | dict[str, str]
+    state: str
+
+
+class Reviewed(Document):
+    """A document to review, with what the model and its teachers say of it."""
+
+    uncertainty: float
+    in_range: bool
+    categories: list[Predicted]
+    empty: bool | None = None
+    corrections: list[dict[str, Any]]
+    disagreement: list[str]
+
+
+class Queue(BaseModel):
+    """What to review next."""
+
+    documents: list[Reviewed]
+    matching: int
+    open: int
+    unsure: int
+    done: int
+    total: int
+
+
+class Stats(BaseModel):
+    """How the model has done since the journal began."""
+
+    corrections: int
+    undone: int
+    mistakes: int
+    error: float | None
+    window: int
+    sliding_error: float | None
+    curve: list[dict[str, float]]
+    drift: dict[str, Any]
+    users: dict[str, int]
+    holdout: dict[str, Any] | None
+    documents: dict[str, int]
+
+
+class Model(BaseModel):
+    """What there is to know of the model, and who asks."""
+
+    model: str
+    version: str
+    digest: str
+    position: int
+    preset: str
+    learner: str
+    policy: str
+    categories: int
+    features: int
+    settings: dict[str, Any]
+    role: str
+    user: str
+
+
+class Reloaded(BaseModel):
+    """Whether the file held another model."""
+
+    changed: bool
+    digest: str
+
+
+class BackedUp(BaseModel):
+    """Where the copy is, within the journal's folder, and how many records it has."""
+
+    folder: str
+    records: int

@@ -1,0 +1,52 @@
+"""What goes wrong, as problem+json (RFC 9457): a status, a title and one line; never what was sent, nor a path."""
+
+from typing import Any
+
+import orjson
+from starlette.responses import Response
+
+from thresher import errors
+
+TITLES = {
+    400: "Bad request", 401: "Who are you?", 403: "Not yours to do", 404: "Not found", 405: "Not this way",
+    408: "Too slow", 409: "Conflict", 411: "How long?", 413: "Too large", 415: "Not this kind",
+    421: "Not this host", 422: "Cannot be used", 429: "Too often", 500: "A fault of ours", 503: "Not now",
+    507: "The disk is full",
+}  # fmt: skip
+MEDIA = "application/problem+json"
+
+
+class Problem(Exception):  # noqa: N818
+    """A refusal; `more` stands beside title and detail in the answer."""
+
+    def __init__(self, status: int, detail: str, headers: dict[str, str] | None = None, **more: Any) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.headers, self.more = status, detail, headers or {}, more
+
+    def response(self) -> Response:
+        """Return the answer."""
+        about = {"type": "about:blank", "title": TITLES.get(self.status, "Refused"), "status": self.status}
+        body = orjson.dumps(about | {"detail": self.detail} | self.more)
+        return Response(body, self.status, headers=self.headers, media_type=MEDIA)
+
+
+def busy(detail: str) -> Problem:
+    """Return what is said when something may be asked again soon."""
+    return Problem(503, detail, {"Retry-After": "1"})
+
+
+def as_problem(error: errors.ThresherError) -> Problem:
+    """Return what to answer when the library refuses something."""
+    if isinstance(error, errors.JournalFullError):
+        return Problem(507, "the disk is full: the correction was neither kept nor learned (make room, send it again)")
+    if isinstance(error, errors.JournalBrokenError):
+        return busy("the journal cannot be written; the service is ending")
+    if isinstance(error, errors.RepeatedIdError):
+        return Problem(409, "this id was used before, for something else")
+    if isinstance(error, errors.JournalError):
+        return Problem(409, _without_paths(str(error)))
+    return Problem(422, _without_paths(str(error)))
+
+
+def _without_paths(said: str) -> str:
+    return " ".join(word for word in said.split() if not word.startswith("/"))

@@ -1,0 +1,66 @@
+"""How well each category does, on documents held out or on those that the model keeps; the page's tables and curves."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from thresher import metrics
+from thresher.categorizer import Categorizer
+from thresher.datasets.document import Document
+from thresher.evaluation import Evaluation, evaluate
+
+_POINTS = 200
+
+
+class Quality(NamedTuple):
+    """What was measured of a model at a position of its journal."""
+
+    position: int
+    held_out: bool
+    evaluation: Evaluation
+    rows: dict[str, dict[str, Any]]
+
+    @property
+    def macro_f1(self) -> float:
+        """The mean F1 of the categories that have documents."""
+        known = [row["f1"] for row in self.rows.values() if row["positives"]]
+        return float(np.mean(known)) if known else 0.0
+
+
+def measured(model: Categorizer, position: int, holdout: Sequence[Document]) -> Quality:
+    """Measure a model on documents held out or, where there are none, on those it keeps and knows all categories of."""
+    found = evaluate(model, list(holdout)) if holdout else evaluate_kept(model)
+    found = found.of_categories(model.categories)
+    rows = {row["category"]: row for row in found.summary()["per_category"]}
+    return Quality(position, bool(holdout), found, rows)
+
+
+def evaluate_kept(model: Categorizer) -> Evaluation:
+    """Return how a model does on the documents that it keeps; it has learned them, so that is flattering."""
+    documents = [document for document in list(model.reservoir.documents) if document.complete]
+    truth = np.zeros((len(documents), len(model.categories)), dtype=np.bool_)
+    for row, document in zip(truth, documents, strict=True):
+        row[[c for c in document.categories if c < len(row)]] = True
+    scores, accepted = model.decide_kept(documents)
+    return Evaluation(model.categories, truth, scores, accepted, [str(i) for i in range(len(documents))])
+
+
+def curve(quality: Quality, category: str, threshold: float) -> list[dict[str, float]]:
+    """Return precision and recall of a category at the thresholds it might have, falling from the highest."""
+    number = quality.evaluation.categories.index(category)
+    truth, scores = quality.evaluation.truth[:, number], quality.evaluation.scores[:, number]
+    if not truth.any():
+        return []
+    found = metrics.precision_recall_curve(scores, truth)
+    between = (found.thresholds + np.append(found.thresholds[1:], found.thresholds[-1] - 0.1)) / 2  # above is accepted
+    at = np.unique(np.linspace(0, len(found.thresholds) - 1, min(_POINTS, len(found.thresholds))).astype(np.int64))
+    points = [
+        {
+            "threshold": float(between[i]) - 1 + threshold,
+            "precision": float(found.precision[i]),
+            "recall": float(found.recall[i]),
+        }
+        for i in at
+    ]
+    return sorted(points, key=lambda point: -point["threshold"])

@@ -1,0 +1,86 @@
+"""What to review next: the documents whose categories are least certain come first."""
+
+import hashlib
+import time
+from itertools import chain, zip_longest
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.categorizer import Categorizer
+from thresher.web.pool import Pool, Pooled
+
+ORDERS = ("uncertain", "random", "diverse")
+_AT_ONCE = 1000
+_PATIENCE = 10  # an order is made anew when it is so many times as old as it took to make
+
+
+class Certainty(NamedTuple):
+    """How far the nearest score of each document lies from its threshold, and its best category."""
+
+    ids: list[str]
+    distances: NDArray[np.float64]
+    best: NDArray[np.int64]
+
+
+class Queue:
+    """The order of a pool of documents, made anew when the model has learned and enough time has gone by."""
+
+    def __init__(self) -> None:
+        self._made: dict[str | None, tuple[tuple[int, int], float, float, Certainty]] = {}
+
+    def ordered(
+        self, model: Categorizer, position: int, pool: Pool, order: str = "uncertain", category: str | None = None
+    ) -> list[Pooled]:
+        """Return the documents, what to look at first; `category` asks for those that it is least certain of."""
+        documents = pool.documents
+        if order == "random":
+            shuffled = sorted(documents, key=lambda id: hashlib.sha256(id.encode()).digest())
+            return [documents[id] for id in shuffled]
+        certainty = self._certainty(model, position, pool, category)
+        ranked = np.argsort(certainty.distances, kind="stable").tolist()
+        if order == "diverse":
+            by_best: dict[int, list[int]] = {}
+            for i in ranked:
+                by_best.setdefault(int(certainty.best[i]), []).append(i)
+            ranked = [i for i in chain.from_iterable(zip_longest(*by_best.values())) if i is not None]
+        return [documents[id] for i in ranked if (id := certainty.ids[i]) in documents]
+
+    def _certainty(self, model: Categorizer, position: int, pool: Pool, category: str | None) -> Certainty:
+        now, state = time.monotonic(), (position, pool.version)
+        made = self._made.get(category)
+        if made is not None and (made[0] == state or (made[0][1] == state[1] and now - made[1] < _PATIENCE * made[2])):
+            return made[3]
+        found = certainty_of(model, list(pool.documents.values()), category)
+        if len(self._made) > 100:
+            self._made.clear()
+        self._made[category] = state, time.monotonic(), time.monotonic() - now, found
+        return found
+
+
+def certainty_of(model: Categorizer, documents: list[Pooled], category: str | None = None) -> Certainty:
+    """Return how certain a model is of documents: of their nearest category, or of the one named."""
+    ids = [document.id for document in documents]
+    if not model.learner.is_fitted or not model.categories:
+        return Certainty(ids, np.zeros(len(ids)), np.zeros(len(ids), dtype=np.int64))
+    column = None if category is None else model.number_of(category)
+    distances, best = [np.zeros(0)], [np.zeros(0, dtype=np.int64)]
+    for first in range(0, len(documents), _AT_ONCE):
+        scores = model.decision_function([document.text for document in documents[first : first + _AT_ONCE]])
+        away = np.abs(scores - 1)
+        distances.append(away.min(axis=1) if column is None else away[:, column])
+        best.append(scores.argmax(axis=1))
+    return Certainty(ids, np.concatenate(distances), np.concatenate(best))
+
+
+def in_range(model: Categorizer, distance: float, probabilities: list[float]) -> bool:
+    """Tell whether a score is within the threshold range in training; without one, if it could well be the other way.
+
+    That is a probability from a quarter to three.
+    """
+    limits = model.settings["threshold_range"]
+    if limits is not None:
+        low, high = limits
+        return bool(distance <= (high - low) / 2)
+    return any(0.25 < probability < 0.75 for probability in probabilities)

@@ -1,0 +1,454 @@
+"""A model, its journal and its documents to review, behind one writing thread; `app` puts it on the web.
+
+Whoever looks uses `view`, which is replaced after each correction and never waits. Whoever writes, or reads the
+journal, goes through `write`.
+"""
+
+import difflib
+import json
+import logging
+import tempfile
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, TypeVar
+
+from thresher import __version__
+from thresher.categorizer import Categorizer
+from thresher.datasets.document import Document
+from thresher.desk import Desk, backup, features_digest
+from thresher.errors import JournalBrokenError, ThresherError
+from thresher.journal import Record
+from thresher.text.analysers import Text
+from thresher.web import answers, quality
+from thresher.web.bodies import CategoryChangeIn, CorrectionIn
+from thresher.web.learning_curve import LearningCurve
+from thresher.web.pool import Pool, Pooled
+from thresher.web.problems import Problem, busy
+from thresher.web.review import Queue, in_range
+from thresher.web.writer import Writer
+
+LATEST_MISTAKES, SHOWN_WORDS = 10, 20
+WATCHED = 200  # corrections over which what is measured on documents held out may fall only so far:
+LARGEST_FALL = 0.02
+_INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff")
+_log = logging.getLogger("thresher.web")
+Result = TypeVar("Result")
+
+
+class Service:
+    """What the routes call.
+
+    Parameters
+    ----------
+    opened : callable
+        Gives the model with its journal, which is replayed on the writing thread while others are told to wait.
+    holdout : sequence of Document
+        Labelled documents, never learned, to measure on.
+    ended : callable
+        Called when the disk fails and the service must not go on.
+    """
+
+    def __init__(
+        self,
+        opened: Callable[[], Desk],
+        *,
+        holdout: Sequence[Document] = (),
+        ended: Callable[[BaseException], None] = lambda error: None,
+    ) -> None:
+        self.holdout, self._ended = holdout, ended
+        self.state = "starting"
+        self.queue = Queue()
+        self._digest: tuple[int, str] | None = None
+        self._quality: quality.Quality | None = None
+        self._macro: list[tuple[int, float]] = []
+        self._writer = Writer(self._failed)
+        self.opening = self._writer.call(lambda: self._open(opened()))
+
+    def _open(self, desk: Desk) -> None:
+        self.desk = desk
+        self.pool = Pool(desk.journal)
+        self._read_curve()
+        self._publish()
+        self.state = "ready"
+
+    def _read_curve(self) -> None:
+        rows = self.desk.journal.query(
+            "SELECT seq, user, wrong FROM records LEFT JOIN effects USING (seq) "
+            "WHERE kind = 'correction' AND undone_by IS NULL ORDER BY seq"
+        )
+        pending = self.desk.effects
+        self.curve = LearningCurve(
+            bool(pending[seq]["mistakes"]) if seq in pending else wrong for seq, _, wrong in rows
+        )
+        self.users = Counter(user for _, user, _ in rows)
+        (self.undone,) = self.desk.journal.query("SELECT count(undone_by) FROM records WHERE kind = 'correction'")[0]
+
+    def _publish(self) -> None:
+        """Let those who look see what is known now."""
+        self.view, self.position = self.desk.model.view(), self.desk.position
+
+    def _failed(self, error: BaseException) -> None:
+        if not isinstance(error, Problem | ThresherError):
+            _log.error("a fault of ours", exc_info=error)
+        if isinstance(error, JournalBrokenError) or self.state == "starting" or self._is_stuck():
+            self.state = "broken"
+            self._ended(error)
+
+    def _is_stuck(self) -> bool:
+        return hasattr(self, "desk") and self.desk.failed_at > 0
+
+    def write(self, function: Callable[[], Result]) -> "Future[Result]":
+        """Have something done by the writing thread, in its turn."""
+        self.check_ready()
+        return self._writer.call(function)
+
+    def check_ready(self) -> None:
+        """Refuse what comes before the journal is replayed, or after it broke."""
+        if self.state != "ready":
+            said = {"starting": "the journal is being replayed", "broken": "the journal cannot be written"}
+            raise busy(said.get(self.state, "the service is ending"))
+
+    @property
+    def waiting(self) -> int:
+        """How many calls wait for the writing thread."""
+        return self._writer.waiting
+
+    def close(self) -> None:
+        """Finish what waits, keep a snapshot and give the journal up."""
+        was, self.state = self.state, "ending"
+        self._writer.end(lambda: self._close(was == "broken"))
+
+    def _close(self, broken: bool) -> None:
+        if hasattr(self, "desk"):
+            if broken:
+                self.desk.journal.close()
+            else:
+                self.desk.close()
+
+    # -- looking -----------------------------------------------------------------------------------------------------
+
+    def categorize(
+        self, texts: list[Text], ids: list[str], *, top: int | None, details: bool, explain: bool | str
+    ) -> list[dict[str, Any]]:
+        """Return the categories of texts, and the words that decided if they are asked for."""
+        model = self.view
+        if isinstance(explain, str):
+            self._check_known(model, explain)
+        found = answers.categorized(model, texts, ids, top=top, details=details)
+        if explain is not False:
+            for answer, text in zip(found, texts, strict=True):
+                answer["explanations"] = answers.explanations(model, text, answer, explain)
+        return found
+
+    def queued(
+        self, order: str, category: str | None, words: str, state: str, limit: int, offset: int
+    ) -> tuple[list[dict[str, Any]], int]:
+        """Return documents to review, what to look at first, with what the model says of them; and how many match."""
+        model, position = self.view, self.position
+        if category is not None:
+            self._check_known(model, category)
+        wanted = words.casefold()
+        found = [
+            document
+            for document in self.queue.ordered(model, position, self.pool, order, category)
+            if document.state == state and (not wanted or wanted in document.plain.casefold())
+        ]
+        return [self._reviewed(model, one, category) for one in found[offset : offset + limit]], len(found)
+
+    def _reviewed(self, model: Categorizer, document: Pooled, category: str | None) -> dict[str, Any]:
+        (answer,) = answers.categorized(model, [document.text], [document.id], top=5, details=True)
+        scores = [entry["score"] for entry in answer["categories"] if category in (None, entry["category"])]
+        distance = min((abs(score - 1) for score in scores), default=0.0)
+        chances = [entry["probability"] for entry in answer["categories"]]
+        return answer | {
+            "text": document.text,
+            "state": document.state,
+            "uncertainty": distance,
+            "in_range": in_range(model, distance, chances),
+            "digest": features_digest(model.features.found_in(document.text)),
+        }
+
+    def with_corrections(self, reviewed: dict[str, Any]) -> dict[str, Any]:
+        """Add what teachers said of a document, and where they disagree. On the writing thread."""
+        digest = reviewed.pop("digest")
+        said = [
+            {"seq": record.seq, "user": record.user, "accept": [], "reject": [], "categories": None, **_named(record)}
+            for record in self.desk.journal.of_features(digest)
+        ]
+        return reviewed | {"corrections": said, "disagreement": disagreement(said)}
+
+    def measured(self) -> quality.Quality | None:
+        """Return how well the categories do now; None before anything was learned."""
+        model, position = self.view, self.position
+        if self._quality is None or self._quality.position != position:
+            if not model.categories or not model.learner.is_fitted:
+                return None
+            self._quality = quality.measured(model, position, self.holdout)
+            if self.holdout:
+                self._macro = [*self._macro, (position, self._quality.macro_f1)][-10 * WATCHED :]
+        return self._quality
+
+    def categories(self) -> dict[str, Any]:
+        """Return all categories and how well they do."""
+        model, found = self.view, self.measured()
+        rows = [self._category(model, found, name) for name in model.categories]
+        documents = len(found.evaluation.ids) if found else 0
+        return {
+            "categories": rows,
+            "measured_on": {"documents": documents, "held_out": bool(self.holdout)},
+        }
+
+    def _category(self, model: Categorizer, found: quality.Quality | None, name: str) -> dict[str, Any]:
+        number, row = model.number_of(name), found.rows.get(name, {}) if found else {}
+        learner, has_any = model.learner, bool(row.get("positives"))
+        return {
+            "name": name,
+            "documents": int(learner.positives_[number]) if learner.is_fitted else 0,
+            "threshold": float(model.decisions.thresholds[number]),
+            "features": model.count_weights(name),
+            **{rate: row[rate] if has_any else None for rate in ("precision", "recall", "f1", "break_even")},
+        }
+
+    def category(self, name: str) -> dict[str, Any]:
+        """Return what is known of one category, but for the latest mistakes."""
+        model = self.view
+        self._check_known(model, name)
+        found = self.measured()
+        about = self._category(model, found, name)
+        words = model.strongest_words(name, SHOWN_WORDS) if model.learner.is_fitted else ([], [])
+        for side, listed in zip(("for", "against"), words, strict=True):
+            about[side] = [{"word": word, "weight": weight} for word, weight in listed]
+        about["curve"] = quality.curve(found, name, about["threshold"]) if found else []
+        about["measured_on"] = {"documents": len(found.evaluation.ids) if found else 0, "held_out": bool(self.holdout)}
+        return about
+
+    def latest_mistakes(self, name: str) -> list[dict[str, Any]]:
+        """Return the last corrections that a category had wrong. On the writing thread."""
+        found = []
+        for record in self.desk.journal.newest(limit=1000):
+            told = self.desk.with_effect(record).effect
+            if told and name in told["mistakes"] and record.undone_by is None:
+                found.append(answers.recorded(record._replace(effect=told)))
+            if len(found) == LATEST_MISTAKES:
+                break
+        return found
+
+    def stats(self) -> dict[str, Any]:
+        """Return how the model has done since the journal began."""
+        corrections = sum(self.users.values())
+        counts = {"corrections": corrections, "undone": self.undone, **self.curve.summary()}
+        return counts | {"users": dict(self.users), "holdout": self._held_out(), "documents": self.pool.counts()}
+
+    def _held_out(self) -> dict[str, Any] | None:
+        found = self.measured() if self.holdout else None
+        if found is None:
+            return None
+        best = max(macro for position, macro in self._macro if position >= self.position - WATCHED)
+        return {
+            "documents": len(found.evaluation.ids),
+            "macro_f1": found.macro_f1,
+            "micro_f1": found.evaluation.counts().micro().f1,
+            "best_macro_f1": best,
+            "alarm": best - found.macro_f1 > LARGEST_FALL,
+        }
+
+    # -- the journal: on the writing thread --------------------------------------------------------------------------
+
+    def digest(self) -> str:
+        """Return the digest of the model as it is."""
+        if self._digest is None or self._digest[0] != self.desk.position:
+            self._digest = self.desk.position, self.desk.model.digest()
+        return self._digest[1]
+
+    def about(self) -> dict[str, Any]:
+        """Return what there is to know of the model."""
+        model = self.desk.model
+        settings = {name: value for name, value in (model.settings | model.chosen).items() if not callable(value)}
+        return {
+            "model": self.desk.path.name,
+            "version": __version__,
+            "digest": self.digest(),
+            "position": self.desk.position,
+            "preset": model.preset,
+            "learner": model.settings["learner"],
+            "policy": model.decisions.policy,
+            "categories": len(model.categories),
+            "features": model.features.vocabulary.count,
+            "settings": settings,
+        }
+
+    def correct(self, given: CorrectionIn, user: str) -> tuple[dict[str, Any], bool]:
+        """Keep and learn a correction; returns what it did, and whether it was known already."""
+        text = self._text_of(given)
+        names = set(given.accept) | set(given.categories or ())
+        known = self.desk.journal.by_id(given.id)
+        renamed = {name: self._taken(name, given.create_category or known is not None) for name in names}
+        taught = self.desk.correct(
+            given.id,
+            text,
+            accept=[renamed[name] for name in given.accept],
+            reject=given.reject,
+            categories=None if given.categories is None else [renamed[name] for name in given.categories],
+            user=user,
+            document=given.document,
+        )
+        effect = taught.record.effect or {"predicted": [], "mistakes": [], "promoted": {}, "demoted": {}}
+        told = taught.correction
+        if not taught.repeated:
+            self.curve.add(bool(effect["mistakes"]))
+            self.users[user] += 1
+            if given.document is not None:
+                self.pool.corrected(given.document)
+            self._publish()
+        return {
+            "seq": taught.record.seq,
+            "id": given.id,
+            "repeated": taught.repeated,
+            "position": self.desk.position,
+            "new_categories": told.new_categories if told else [],
+            "effect": effect,
+            "words": answers.changed_words(told.promoted | told.demoted) if told else {},
+        }, taught.repeated
+
+    def _text_of(self, given: CorrectionIn) -> Text:
+        if (given.text is None) == (given.document is None):
+            raise Problem(422, "a correction has a text, or names a document to review: one of the two")
+        if given.text is not None:
+            return given.text
+        return self.pool.get(str(given.document)).text
+
+    def _taken(self, name: str, create: bool) -> str:
+        """Return a category's name as it is known, or as a new one that may be created."""
+        known = self.desk.model.categories
+        clean = unicodedata.normalize("NFC", name).strip()
+        if name in known or clean in known:
+            return name if name in known else clean
+        twins = [other for other in known if other.casefold() == clean.casefold()]
+        if twins:
+            raise Problem(409, "this category is known in other letters", nearest=twins)
+        check_visible(clean)
+        if not create:
+            nearest = difflib.get_close_matches(clean, known, n=5, cutoff=0.5)
+            raise Problem(422, "a category is unknown (create_category makes it)", nearest=nearest)
+        return clean
+
+    def _check_known(self, model: Categorizer, name: str) -> None:
+        if name not in model.categories:
+            nearest = difflib.get_close_matches(name, model.categories, n=5, cutoff=0.5)
+            raise Problem(404, "there is no category of this name", nearest=nearest)
+
+    def change_categories(self, id: str, given: CategoryChangeIn, user: str) -> dict[str, Any]:
+        """Keep and apply a change of the categories; seed words of a new one are its first document."""
+        names = given.names if given.names is not None else [given.name] if given.name is not None else []
+        if (given.threshold is None) == (given.change == "threshold"):
+            raise Problem(422, "a threshold is given with the change of it, and with no other")
+        if given.words and given.change != "new":
+            raise Problem(422, "words are given with a new category, and with no other change")
+        into = given.into or ""
+        if self.desk.journal.by_id(id) is None:
+            if given.change == "new":
+                names = [self._new_name(name) for name in names]
+            into = self._new_name(into, but=names) if into else ""
+        record = self.desk.change_categories(
+            id, given.change, names, into=into, threshold=given.threshold or 0.0, user=user
+        )
+        if given.words:
+            self.desk.correct(f"{id} words", " ".join(given.words), accept=names, user=user)
+            self._read_curve()
+        self._publish()
+        return {"seq": record.seq, "id": id, "position": self.desk.position, "categories": self.desk.model.categories}
+
+    def _new_name(self, name: str, but: Sequence[str] = ()) -> str:
+        """Return a name that a category may have, unless there is one of other letters."""
+        clean = unicodedata.normalize("NFC", name).strip()
+        check_visible(clean)
+        twins = [other for other in self.desk.model.categories if other.casefold() == clean.casefold()]
+        if [other for other in twins if other not in but and other != clean]:
+            raise Problem(409, "this category is known in other letters", nearest=twins)
+        return clean
+
+    def undo(self, id: str, user: str) -> dict[str, Any]:
+        """Take a correction back, as if it had never been."""
+        record = self.desk.journal.by_id(id)
+        if record is None or record.kind not in ("correction", "categories"):
+            raise Problem(404, "there is no correction of this id")
+        if record.undone_by is None:
+            undone_by = self.desk.undo(f"undo {record.seq}", [record.seq], user).seq
+            self._read_curve()
+            self._publish()
+        else:
+            undone_by = record.undone_by
+        return {"seq": undone_by, "id": id, "undone": record.seq, "position": self.desk.position}
+
+    def corrections(self, limit: int, after: int | None, before: int | None, newest: bool) -> dict[str, Any]:
+        """Return a page of the journal."""
+        journal = self.desk.journal
+        if newest or before is not None:
+            found = journal.newest(before, limit + 1)
+        else:
+            found = list(journal.records(after or 0, limit + 1))
+        shown = [answers.recorded(self.desk.with_effect(record)) for record in found[:limit]]
+        return {"corrections": shown, "next": found[limit - 1].seq if len(found) > limit else None}
+
+    def counts_by_category(self) -> Counter[str]:
+        """Return how many corrections that stand name each category."""
+        rows = self.desk.journal.query(
+            "SELECT body FROM records WHERE kind = 'correction' AND undone_by IS NULL ORDER BY seq DESC LIMIT 20000"
+        )
+        return Counter(name for (body,) in rows for key, names in json.loads(body).items() if key != "document"
+                       for name in names)  # fmt: skip
+
+    def backup(self) -> dict[str, Any]:
+        """Write a copy of the journal beside it, and return the name of its folder and how many records it has."""
+        folder = Path(tempfile.mkdtemp(prefix="backup-", dir=self.desk.journal.folder))
+        backup(self.desk.journal, folder)
+        return {"folder": folder.name, "records": self.desk.position}
+
+    def reload(self, new_journal: bool) -> dict[str, Any]:
+        """Take up the model's file if it is another than what was learned from; its journal is put aside."""
+        found, desk = Categorizer.load(self.desk.path).digest(), self.desk
+        if found in (desk.journal.fact("written"), self.digest()):
+            return {"changed": False, "digest": self.digest()}
+        if not new_journal:
+            raise Problem(409, "the file holds another model than this journal's (new_journal puts the journal aside)")
+        folder, path = desk.journal.folder, desk.path
+        desk.close()
+        aside = Path(tempfile.mkdtemp(prefix=f"{folder.name}.before-", dir=folder.parent))
+        folder.rename(aside / folder.name)
+        self._open(Desk(path, folder, new=True))
+        return {"changed": True, "digest": self.digest()}
+
+
+def _named(record: Record) -> dict[str, Any]:
+    return {key: value for key, value in record.body.items() if key != "document"}
+
+
+def check_visible(name: str) -> None:
+    """Refuse a name that holds what cannot be seen."""
+    if any(letter in _INVISIBLE or unicodedata.category(letter) == "Cc" for letter in name):
+        raise Problem(422, "a category's name holds letters that cannot be seen")
+
+
+def disagreement(said: list[dict[str, Any]]) -> list[str]:
+    """Return the categories that one teacher, in what they said last, accepts and another rejects.
+
+    >>> both = [{"user": "ada", "accept": ["a"], "reject": []}, {"user": "bob", "accept": [], "reject": ["a"]}]
+    >>> disagreement([one | {"categories": None} for one in both])
+    ['a']
+    """
+    accepted: dict[str, dict[str, bool]] = {}
+    complete: dict[str, set[str]] = {}
+    for one in said:
+        own = accepted.setdefault(one["user"], {})
+        if one["categories"] is not None:
+            own.clear()
+            own |= dict.fromkeys(one["categories"], True)
+            complete[one["user"]] = set(one["categories"])
+        own |= dict.fromkeys(one["accept"], True) | dict.fromkeys(one["reject"], False)
+    names = {name for own in accepted.values() for name in own}
+    for user in complete:
+        accepted[user] = dict.fromkeys(names, False) | accepted[user]
+    return sorted(name for name in names if len({own[name] for own in accepted.values() if name in own}) > 1)

@@ -1,0 +1,139 @@
+"""Runs the service until it is asked to end: one process, one worker, h11 with limits on what it waits for."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from thresher.journal import ADDRESS
+from thresher.web.app import create_app
+from thresher.web.guards import DEADLINE, Rules
+from thresher.web.service import Service
+
+LARGEST_HEADERS = 32_768  # bytes
+_GRACE = 8  # seconds for requests to end
+
+
+class PromptProtocol(H11Protocol):
+    """HTTP/1.1 that does not wait for ever for the head of a request, however often a byte of it comes."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin a connection, whose first request must come soon."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came; a request that is under way has no deadline here."""
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_waiting()
+        elif self._deadline is None:
+            self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End a connection."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._deadline = self.loop.call_later(DEADLINE, self._give_up)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        self._deadline = None
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server, ended by the signals that end other verbs; a second signal hurries it, and loses nothing."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Let signals end the server while it runs."""
+
+        def end(number: int, frame: FrameType | None) -> None:
+            self.force_exit = self.should_exit
+            self.should_exit = True
+
+        wanted = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+        before = {number: signal.signal(number, end) for number in wanted}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """Return a socket that listens for the service; port 0 takes any that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise OSError(error.errno, f"{host}:{port}: {error.strerror} (choose another with --host and --port)") from None
+    return listening
+
+
+def serve(
+    make_service: Callable[[Callable[[BaseException], None]], Service],
+    rules: Rules,
+    listening: socket.socket,
+    ready: Callable[[Service], None],
+) -> None:
+    """Answer until a signal comes or the disk fails, which is raised; all that was acknowledged is kept by then."""
+    sys.setswitchinterval(0.001)  # those who look must not wait long for the one who writes
+    failures: list[BaseException] = []
+    running: list[Server] = []
+
+    def ended(error: BaseException) -> None:
+        failures.append(error)
+        for one in running:
+            one.should_exit = True
+
+    service = make_service(ended)
+    config = uvicorn.Config(
+        create_app(service, rules), http=PromptProtocol, loop="asyncio", ws="none", lifespan="off", access_log=False,
+        log_level="error", server_header=False, limit_concurrency=500, timeout_keep_alive=5,
+        timeout_graceful_shutdown=_GRACE, h11_max_incomplete_event_size=LARGEST_HEADERS, proxy_headers=False,
+    )  # fmt: skip
+    running.append(Server(config))
+    service.opening.add_done_callback(lambda done: None if done.exception() else ready(service))
+    try:
+        if not failures:
+            running[0].run(sockets=[listening])
+    finally:
+        listening.close()
+        service.close()
+    if failures:
+        raise failures[0]
+
+
+def announce(folder: Path, url: str, token: str | None) -> Path:
+    """Leave word, for this user alone, where the service answers; returns the file."""
+    path = folder / ADDRESS
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        os.write(descriptor, json.dumps({"url": url, "token": token}).encode())
+    finally:
+        os.close(descriptor)
+    return path
