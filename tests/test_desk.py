@@ -10,7 +10,7 @@ import pytest
 
 from thresher import Categorizer
 from thresher.desk import Desk, features_digest, journal_folder, skip
-from thresher.errors import JournalBusyError, JournalError, TextError
+from thresher.errors import JournalBusyError, JournalError, RepeatedIdError, TextError
 from thresher.text.features import FeatureCounts
 
 TEXTS = ["crude oil rose", "oil and gas", "wheat harvest", "corn and wheat", "gold mine", "silver and gold"] * 5
@@ -147,6 +147,66 @@ def test_changes_of_categories_are_kept(path: Path) -> None:
         file.unlink()
     with Desk(path) as again:
         assert again.model.digest() == digest
+
+
+def test_what_a_correction_changed_is_kept_with_it(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        taught = desk.correct("a", "gold and silver", accept=["grain"], reject=["metal"])
+        told = taught.record.effect
+        assert told is not None
+        assert told["predicted"] == ["metal"]
+        assert told["mistakes"] == ["grain", "metal"]
+        assert (told["promoted"], told["demoted"]) == ({"grain": 3}, {"metal": 3})
+        assert desk.correct("b", "crude oil", categories=["energy"]).record.effect["mistakes"] == []  # type: ignore[index]
+    with Desk(path) as again:
+        assert [record.effect for record in again.journal.records()][0] == told
+        assert again.journal.query("SELECT wrong FROM effects ORDER BY seq") == [(1,), (0,)]
+
+
+def test_what_a_correction_changed_is_told_again_after_a_crash(path: Path) -> None:
+    desk = Desk(path, new=True)
+    teach(desk, 5)
+    told = [desk.with_effect(record).effect for record in desk.journal.records()]
+    assert None not in told
+    desk.journal.close()  # nothing more is written
+    with Desk(path) as again:
+        assert [again.with_effect(record).effect for record in again.journal.records()] == told
+    with Desk(path) as again:
+        assert [record.effect for record in again.journal.records()] == told
+
+
+def test_an_id_stands_for_one_correction_alone(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        desk.correct("a", "gold and wheat", accept=["grain"])
+        desk.change_categories("b", "new", ["bees"])
+        digest = desk.model.digest()
+        for other in ({"accept": ["metal"]}, {"categories": ["grain"]}, {"accept": ["grain"], "document": "7"}):
+            with pytest.raises(RepeatedIdError, match="record 1"):
+                desk.correct("a", "gold and wheat", **other)  # type: ignore[arg-type]
+        with pytest.raises(RepeatedIdError):
+            desk.correct("a", "another text", accept=["grain"])
+        with pytest.raises(RepeatedIdError):
+            desk.correct("b", "gold and wheat", accept=["grain"])
+        with pytest.raises(RepeatedIdError):
+            desk.change_categories("b", "new", ["wasps"])
+        assert desk.change_categories("b", "new", ["bees"]).seq == 2
+        assert desk.model.digest() == digest
+
+
+def test_new_categories_and_thresholds_are_kept(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        desk.change_categories("a", "new", ["bees"])
+        desk.change_categories("b", "threshold", ["energy"], threshold=0.25)
+        desk.correct("c", "a swarm of bees", accept=["bees"])
+        with pytest.raises(TextError, match="exists already"):
+            desk.change_categories("d", "new", ["bees"])
+        with pytest.raises(TextError, match="needs a name"):
+            desk.change_categories("d", "rename", ["bees"])
+        digest = desk.model.digest()
+        assert desk.journal.last() == 3
+    with Desk(path) as again:
+        assert again.model.digest() == digest
+        assert again.model.decisions.thresholds[again.model.number_of("energy")] == 0.25
 
 
 def test_a_forgotten_text_leaves_its_features(path: Path) -> None:

@@ -358,9 +358,11 @@ class Categorizer:
         _check_top(top)
 
         def found(scores: Scores, empty: Empty) -> list[Prediction]:
-            reported, chances = self.decisions.reported(scores), self.decisions.probabilities(scores)
-            chosen = self._accepted(scores, empty) if top is None else best(reported, top)
-            return predictions(self.categories, chosen, reported, chances, empty)
+            cuts = self.decisions.cuts(scores)
+            accepted = self._accepted(scores, empty, cuts) if top is None else best(self.decisions.reported(scores), top)
+            documents, numbers = np.nonzero(accepted)
+            told = self.decisions.told(scores, documents, numbers, cuts)
+            return predictions(self.categories, documents, numbers, *told, empty)
 
         return chain.from_iterable(self._scored(texts, found))
 

@@ -16,6 +16,7 @@ from thresher.kernels.calibration import likeliest_slope, write_folds
 from thresher.kernels.elementary import sigmoid
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Scores = NDArray[np.float32]
 Truth = NDArray[np.bool_]
 
@@ -110,13 +111,16 @@ class Decisions:
 
     def reported(self, scores: Scores) -> Floats:
         """Return 1 + raw score - threshold: above 1 exactly where the raw score is above the threshold."""
-        cuts = self.cuts(scores)
-        return _split_at(1.0, _ABOVE_ONE, 1 + (scores - cuts), scores > cuts)
+        return _reported(scores, self.cuts(scores))
 
     def probabilities(self, scores: Scores) -> Floats:
         """Return the calibrated probabilities: above 1/2 exactly where the raw score is above the threshold."""
-        cuts = self.cuts(scores)
-        return _split_at(0.5, _ABOVE_HALF, sigmoid(self.slopes * (scores - cuts)), scores > cuts)
+        return _probabilities(scores, self.cuts(scores), self.slopes)
+
+    def told(self, scores: Scores, documents: Ints, numbers: Ints, cuts: Floats) -> tuple[Floats, Floats]:
+        """Return what `reported` and `probabilities` hold at these documents and categories, without the rest."""
+        own, reached = scores[documents, numbers], cuts[numbers] if cuts.ndim == 1 else cuts[documents, numbers]
+        return _reported(own, reached), _probabilities(own, reached, self.slopes[numbers])
 
     def extended(self, count: int, threshold: float, slope: float) -> Self:
         """Return the decisions with `count` new categories after the others."""
@@ -128,6 +132,14 @@ class Decisions:
         """Return the decisions of these categories alone, in this order."""
         kept = np.asarray(categories, dtype=np.intp)
         return type(self)(self.thresholds[kept], self.slopes[kept], self.rivalry[kept], self.policy)
+
+
+def _reported(scores: Scores, cuts: Floats) -> Floats:
+    return _split_at(1.0, _ABOVE_ONE, 1 + (scores - cuts), scores > cuts)
+
+
+def _probabilities(scores: Scores, cuts: Floats, slopes: Floats) -> Floats:
+    return _split_at(0.5, _ABOVE_HALF, sigmoid(slopes * (scores - cuts)), scores > cuts)
 
 
 def _split_at(middle: float, next_above: float, values: Floats, above: Truth) -> Floats:

@@ -15,18 +15,22 @@ class Prediction(NamedTuple):
 
 def predictions(
     categories: list[str],
-    chosen: NDArray[np.bool_],
+    documents: NDArray[np.int64],
+    numbers: NDArray[np.int64],
     reported: NDArray[np.float64],
     chances: NDArray[np.float64],
     empty: NDArray[np.bool_],
 ) -> list[Prediction]:
-    """Return the chosen categories of each row by name, the best first and equals in their order."""
-    found = []
-    for row, scores, own_chances, is_empty in zip(chosen, reported, chances, empty.tolist(), strict=True):
-        numbers = np.flatnonzero(row)
-        numbers = numbers[np.argsort(-scores[numbers], kind="stable")].tolist()
-        named = [(categories[c], float(scores[c]), float(own_chances[c])) for c in numbers]
-        found.append(Prediction(named, is_empty))
+    """Return the categories of each document by name, the best first and equals in their order.
+
+    `documents` and `numbers` say which category each score is of, the documents in their order; `empty` which of them
+    are.
+    """
+    order = np.lexsort((-reported, documents))
+    columns = (array[order].tolist() for array in (documents, numbers, reported, chances))
+    found = [Prediction([], is_empty) for is_empty in empty.tolist()]
+    for document, number, score, chance in zip(*columns, strict=True):
+        found[document].categories.append((categories[number], score, chance))
     return found
 
 

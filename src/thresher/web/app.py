@@ -14,13 +14,16 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from thresher import __version__
 from thresher.errors import ThresherError
 from thresher.journal import exported
 from thresher.text.analysers import Text
 from thresher.web import bodies, outcomes
+from thresher.web.gathering import Gathering
 from thresher.web.guards import ASSETS, JSON, LINES, Guard, Rules
 from thresher.web.meters import Meters
 from thresher.web.problems import MEDIA, Problem, as_problem
@@ -44,11 +47,11 @@ def create_app(service: Service, rules: Rules) -> Guard:
         redirect_slashes=False,
     )
     meters = Meters()
-    for kind in (Problem, ThresherError, HTTPException, RequestValidationError, Exception):
+    for kind in (Problem, ThresherError, ClientDisconnect, HTTPException, RequestValidationError, Exception):
         app.add_exception_handler(kind, _refused)
+    _add_reading(app, service)  # first, for routes are looked through in their order
     _add_page(app)
     _add_health(app, service, meters)
-    _add_reading(app, service)
     _add_teaching(app, service)
     _add_keeping(app, service)
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]
@@ -61,6 +64,8 @@ def create_app(service: Service, rules: Rules) -> Guard:
 async def _refused(_: Request, error: Exception) -> Response:
     if isinstance(error, Problem):
         return error.response()
+    if isinstance(error, ClientDisconnect):
+        return Problem(400, "the client left before all had come").response()
     if isinstance(error, ThresherError):
         return as_problem(error).response()
     if isinstance(error, HTTPException):
@@ -195,17 +200,22 @@ def _add_health(app: FastAPI, service: Service, meters: Meters) -> None:
 
 
 def _add_reading(app: FastAPI, service: Service) -> None:
+    gathering = Gathering(service)
+
     @app.post("/v1/categorize", **_route(outcomes.Categorized, takes=bodies.CategorizeIn))
     async def categorize(request: Request) -> Response:
         """Say which categories documents belong to and, if asked, which words decided."""
         _holder(request, "reader")
         service.check_ready()
         if _is_lines(request):
-            return StreamingResponse(await _begun(_lines_of_answers(service, request)), media_type=LINES)
+            return Lines(await _begun(_lines_of_answers(service, request)), media_type=LINES)
         given = bodies.checked(bodies.CategorizeIn, _with_query(request, bodies.parsed(await request.body())))
         texts, ids = _texts_of(service, given)
         position = service.position
-        found = await _categorized(service, texts, ids, given)
+        if is_short(texts) and not (given.top or given.all or given.details or given.explain):
+            found = [await gathering.categorize(texts[0], ids[0])]
+        else:
+            found = await _categorized(service, texts, ids, given)
         answer = {"documents": found} if given.documents is not None else found[0]
         return _answer(answer, headers={"Thresher-Position": str(position)})
 
@@ -295,9 +305,20 @@ async def _categorized(
     def work() -> list[dict[str, Any]]:
         return service.categorize(texts, ids, top=top, details=given.details, explain=given.explain)
 
-    if len(texts) == 1 and isinstance(texts[0], str) and len(texts[0]) <= _FEW_LETTERS:
-        return work()
-    return await asyncio.to_thread(work)
+    return work() if is_short(texts) else await asyncio.to_thread(work)
+
+
+def is_short(texts: list[Text]) -> bool:
+    """Tell whether texts are so few and short that another thread would cost more than it spares."""
+    return len(texts) == 1 and isinstance(texts[0], str) and len(texts[0]) <= _FEW_LETTERS
+
+
+class Lines(StreamingResponse):
+    """An answer that is made while the body of its request still comes, so that nothing else may listen for that."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send what there is."""
+        await self.stream_response(send)
 
 
 async def _begun(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -319,21 +340,23 @@ async def _lines_of_answers(service: Service, request: Request) -> AsyncIterator
     """Categorize documents as their lines come; what is wrong after the first answer ends them with a problem."""
     options = bodies.checked(bodies.CategorizeIn, _with_query(request, {}))
     count = 0
-    async for documents in _line_batches(request):
-        try:
+    try:
+        async for documents in _line_batches(request):
             given = [_document(one) for one in documents]
             texts, ids = _listed(given)
             ids = [one.id or str(count + i) if isinstance(one, bodies.DocumentIn) else str(count + i)
                    for i, one in enumerate(given, 1)]  # fmt: skip
             found = await _categorized(service, texts, ids, options)
-        except (Problem, ThresherError) as error:
-            if count == 0:
-                raise
-            problem = error if isinstance(error, Problem) else as_problem(error)
-            yield problem.response().body + b"\n"  # type: ignore[operator]
-            return
-        count += len(found)
-        yield b"".join(orjson.dumps(one) + b"\n" for one in found)
+            count += len(found)
+            yield b"".join(orjson.dumps(one) + b"\n" for one in found)
+    except (Problem, ThresherError) as error:
+        if count == 0:
+            raise
+        problem = error if isinstance(error, Problem) else as_problem(error)
+        yield bytes(problem.response().body) + b"\n"
+    except ClientDisconnect:
+        if count == 0:
+            raise
 
 
 def _document(found: Any) -> str | bodies.DocumentIn:
@@ -349,8 +372,10 @@ async def _line_batches(request: Request) -> AsyncIterator[list[Any]]:
             raise Problem(413, f"line {number + len(lines) + 1} is longer than {bodies.LONGEST_BODY:,} bytes")
         for first in range(0, len(lines), _LINES_AT_ONCE):
             few = lines[first : first + _LINES_AT_ONCE]
-            yield [_line(line, number + i) for i, line in enumerate(few, 1) if line.strip()]
+            found = [_line(line, number + i) for i, line in enumerate(few, 1) if line.strip()]
             number += len(few)
+            if found:
+                yield found
     if rest.strip():
         yield [_line(rest, number + 1)]
 

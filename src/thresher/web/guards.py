@@ -17,9 +17,11 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 DEADLINE = 15.0  # seconds for a body to come, or for the next part of a stream
 LONGEST_STREAM = 2**31  # bytes
+LARGEST_HEAD, MOST_HEADERS = 32_768, 100  # bytes; and how many
 OPEN = frozenset({"/", "/healthz", "/readyz"})
 ASSETS = "/assets/"
 JSON, LINES = "application/json", "application/x-ndjson"
+_ONCE = (b"authorization", b"content-encoding", b"content-length", b"content-type", b"origin", b"sec-fetch-site")
 HEADERS = [
     (b"content-security-policy", b"default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
      b"connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
@@ -90,6 +92,7 @@ class Guard:
     def _check(self, scope: MutableMapping[str, Any], headers: dict[bytes, bytes]) -> None:
         if sum(name == b"host" for name, _ in scope["headers"]) != 1 or _host(headers) not in self.rules.hosts:
             raise Problem(421, "this service does not answer for that host")
+        _check_head(scope["headers"])
         _check_length(headers)
         origin = headers.get(b"origin", b"").decode("latin-1")
         known = origin in self.rules.origins
@@ -142,6 +145,15 @@ class Guard:
 
 def _host(headers: dict[bytes, bytes]) -> str:
     return headers.get(b"host", b"").decode("latin-1").lower()
+
+
+def _check_head(headers: list[tuple[bytes, bytes]]) -> None:
+    """Refuse headers too many or too large, and one that stands twice: some would read the first, some the last."""
+    if len(headers) > MOST_HEADERS or sum(len(name) + len(value) for name, value in headers) > LARGEST_HEAD:
+        raise Problem(431, f"a request may have {MOST_HEADERS} headers, and {LARGEST_HEAD:,} bytes of them")
+    names = [name for name, _ in headers]
+    if len(set(names)) < len(names) and any(names.count(name) > 1 for name in _ONCE):
+        raise Problem(400, "a header stands twice")
 
 
 def _is_stream(headers: dict[bytes, bytes]) -> bool:

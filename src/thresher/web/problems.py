@@ -10,7 +10,7 @@ from thresher import errors
 TITLES = {
     400: "Bad request", 401: "Who are you?", 403: "Not yours to do", 404: "Not found", 405: "Not this way",
     408: "Too slow", 409: "Conflict", 411: "How long?", 413: "Too large", 415: "Not this kind",
-    421: "Not this host", 422: "Cannot be used", 429: "Too often", 500: "A fault of ours", 503: "Not now",
+    421: "Not this host", 422: "Cannot be used", 429: "Too often", 431: "Too large a head", 500: "A fault of ours", 503: "Not now",
     507: "The disk is full",
 }  # fmt: skip
 MEDIA = "application/problem+json"
@@ -49,4 +49,6 @@ def as_problem(error: errors.ThresherError) -> Problem:
 
 
 def _without_paths(said: str) -> str:
+    if said.startswith("/"):  # a path may hold blanks, and ends where a colon follows
+        said = said.partition(": ")[2]
     return " ".join(word for word in said.split() if not word.startswith("/"))

@@ -20,7 +20,7 @@ from thresher.categorizer import Categorizer
 from thresher.datasets.document import Document
 from thresher.desk import Desk, backup, features_digest
 from thresher.errors import JournalBrokenError, ThresherError
-from thresher.journal import Record
+from thresher.journal import LONGEST_ID, Record
 from thresher.text.analysers import Text
 from thresher.web import answers, quality
 from thresher.web.bodies import CategoryChangeIn, CorrectionIn
@@ -283,14 +283,12 @@ class Service:
     def correct(self, given: CorrectionIn, user: str) -> tuple[dict[str, Any], bool]:
         """Keep and learn a correction; returns what it did, and whether it was known already."""
         text = self._text_of(given)
-        names = set(given.accept) | set(given.categories or ())
-        known = self.desk.journal.by_id(given.id)
-        renamed = {name: self._taken(name, given.create_category or known is not None) for name in names}
+        renamed = self._renamed(given)
         taught = self.desk.correct(
             given.id,
             text,
             accept=[renamed[name] for name in given.accept],
-            reject=given.reject,
+            reject=[renamed[name] for name in given.reject],
             categories=None if given.categories is None else [renamed[name] for name in given.categories],
             user=user,
             document=given.document,
@@ -320,20 +318,31 @@ class Service:
             return given.text
         return self.pool.get(str(given.document)).text
 
+    def _renamed(self, given: CorrectionIn) -> dict[str, str]:
+        """Return the names of a correction as they are known; in one that is repeated, as they were said before."""
+        named = {*given.accept, *(given.categories or ())}
+        before = self.desk.journal.by_id(given.id)
+        if before is not None:
+            said = {name for key, names in before.body.items() if key in ("accept", "reject", "categories")
+                    for name in names}  # fmt: skip
+            return {name: name if name in said else clean(name) for name in {*named, *given.reject}}
+        found = {name: self._taken(name, given.create_category) for name in named}
+        return found | {name: self._taken(name, False) for name in {*given.reject} - named}
+
     def _taken(self, name: str, create: bool) -> str:
         """Return a category's name as it is known, or as a new one that may be created."""
         known = self.desk.model.categories
-        clean = unicodedata.normalize("NFC", name).strip()
-        if name in known or clean in known:
-            return name if name in known else clean
-        twins = [other for other in known if other.casefold() == clean.casefold()]
+        new = clean(name)
+        if name in known or new in known:
+            return name if name in known else new
+        twins = [other for other in known if other.casefold() == new.casefold()]
         if twins:
             raise Problem(409, "this category is known in other letters", nearest=twins)
-        check_visible(clean)
+        check_visible(new)
         if not create:
-            nearest = difflib.get_close_matches(clean, known, n=5, cutoff=0.5)
+            nearest = difflib.get_close_matches(new, known, n=5, cutoff=0.5)
             raise Problem(422, "a category is unknown (create_category makes it)", nearest=nearest)
-        return clean
+        return new
 
     def _check_known(self, model: Categorizer, name: str) -> None:
         if name not in model.categories:
@@ -347,11 +356,13 @@ class Service:
             raise Problem(422, "a threshold is given with the change of it, and with no other")
         if given.words and given.change != "new":
             raise Problem(422, "words are given with a new category, and with no other change")
-        into = given.into or ""
+        if given.change == "new":
+            names = [clean(name) for name in names]
+        into = clean(given.into or "")
         if self.desk.journal.by_id(id) is None:
-            if given.change == "new":
-                names = [self._new_name(name) for name in names]
-            into = self._new_name(into, but=names) if into else ""
+            for name in names if given.change == "new" else [into] if into else []:
+                self._check_new(name, but=names)
+            self._check_words(f"{id} words", given.words)
         record = self.desk.change_categories(
             id, given.change, names, into=into, threshold=given.threshold or 0.0, user=user
         )
@@ -361,14 +372,19 @@ class Service:
         self._publish()
         return {"seq": record.seq, "id": id, "position": self.desk.position, "categories": self.desk.model.categories}
 
-    def _new_name(self, name: str, but: Sequence[str] = ()) -> str:
-        """Return a name that a category may have, unless there is one of other letters."""
-        clean = unicodedata.normalize("NFC", name).strip()
-        check_visible(clean)
-        twins = [other for other in self.desk.model.categories if other.casefold() == clean.casefold()]
-        if [other for other in twins if other not in but and other != clean]:
+    def _check_new(self, name: str, but: Sequence[str] = ()) -> None:
+        """Refuse a name that a category may not have, or that there is in other letters."""
+        check_visible(name)
+        twins = [other for other in self.desk.model.categories if other.casefold() == name.casefold()]
+        if [other for other in twins if other not in but and other != name]:
             raise Problem(409, "this category is known in other letters", nearest=twins)
-        return clean
+
+    def _check_words(self, id: str, words: Sequence[str]) -> None:
+        """Refuse seed words that could not be learned, before there is a category for them."""
+        if words and len(id) > LONGEST_ID:
+            raise Problem(422, "id: too long for a change that has words")
+        if words and not self.desk.model.features.found_in(" ".join(words)).names:
+            raise Problem(422, "words: there are no features in them")
 
     def undo(self, id: str, user: str) -> dict[str, Any]:
         """Take a correction back, as if it had never been."""
@@ -424,6 +440,11 @@ class Service:
 
 def _named(record: Record) -> dict[str, Any]:
     return {key: value for key, value in record.body.items() if key != "document"}
+
+
+def clean(name: str) -> str:
+    """Return a name as it is kept: composed, and without blanks around it."""
+    return unicodedata.normalize("NFC", name).strip()
 
 
 def check_visible(name: str) -> None:

@@ -17,10 +17,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from thresher.journal import ADDRESS
 from thresher.web.app import create_app
-from thresher.web.guards import DEADLINE, Rules
+from thresher.web.guards import DEADLINE, LARGEST_HEAD, Rules
 from thresher.web.service import Service
 
-LARGEST_HEADERS = 32_768  # bytes
 _GRACE = 8  # seconds for requests to end
 
 
@@ -84,7 +83,8 @@ class Server(uvicorn.Server):
 def bound_socket(host: str, port: int) -> socket.socket:
     """Return a socket that listens for the service; port 0 takes any that is free."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends at once only on sockets that say they are TCP: else small answers wait 40 ms for the client's word
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
@@ -114,7 +114,7 @@ def serve(
     config = uvicorn.Config(
         create_app(service, rules), http=PromptProtocol, loop="asyncio", ws="none", lifespan="off", access_log=False,
         log_level="error", server_header=False, limit_concurrency=500, timeout_keep_alive=5,
-        timeout_graceful_shutdown=_GRACE, h11_max_incomplete_event_size=LARGEST_HEADERS, proxy_headers=False,
+        timeout_graceful_shutdown=_GRACE, h11_max_incomplete_event_size=LARGEST_HEAD, proxy_headers=False,
     )  # fmt: skip
     running.append(Server(config))
     service.opening.add_done_callback(lambda done: None if done.exception() else ready(service))

@@ -1,0 +1,184 @@
+"""The service under load: requests, batches and corrections at the same time, and a start with a long journal.
+
+.venv/bin/python benchmarks/serving.py [--parts requests,batches,mixed,restart] [--markdown docs/service.md]
+
+It takes `wrk` (apt-get install wrk) as the load generator, which shares the two cores with the service: eight
+connections that each wait for an answer before they ask again. Corrections are sent at a steady rate by one thread of
+this process, on a connection of its own; each is durable when it is answered. The model is the one of the demo.
+"""
+
+import argparse
+import http.client
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from threading import Thread
+from typing import Any
+
+import numpy as np
+from pages import write_between
+
+from thresher.categorizer import Categorizer
+from thresher.datasets.reading import read_documents
+from thresher.desk import Desk
+
+TOKEN = "a-token-for-the-benchmark"
+PARTS = ("requests", "batches", "mixed", "restart")
+CONNECTIONS, SECONDS, BATCH = 8, 8, 500
+RATE = 200  # corrections a second
+LONG = 100_000  # corrections in a journal
+SHORT = "The lamp outside my house is dark again"
+
+
+@contextmanager
+def served(model: Path) -> Iterator[tuple[str, int]]:
+    """Run the service on a model while the block runs; gives the host and the port."""
+    arguments = ["serve", str(model), "--port", "0", "--token", TOKEN, "--json"]
+    with subprocess.Popen([sys.executable, "-m", "thresher", *arguments], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        port = int(json.loads(process.stdout.readline())["url"].rpartition(":")[2])
+        try:
+            yield "127.0.0.1", port
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def wrk(port: int, body: bytes, folder: Path, seconds: int = SECONDS) -> dict[str, float]:
+    """Ask for the categories of a body again and again; gives requests a second and latencies in milliseconds."""
+    (folder / "body.json").write_bytes(body)
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
+    lines = [f'wrk.headers["{name}"] = "{value}"' for name, value in headers.items()]
+    lines += ['wrk.method = "POST"', f'wrk.body = io.open("{folder}/body.json", "rb"):read("*a")']
+    (folder / "ask.lua").write_text("\n".join(lines))
+    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", f"{folder}/ask.lua"]
+    said = subprocess.run(
+        [*command, f"http://127.0.0.1:{port}/v1/categorize"], capture_output=True, text=True, check=True
+    ).stdout
+    assert "Non-2xx" not in said, said
+    units = {"us": 0.001, "ms": 1.0, "s": 1000.0}
+    found = {
+        f"p{share}": float(number) * units[unit]
+        for share, number, unit in re.findall(r"(\d\d)%\s+([\d.]+)(us|ms|s)", said)
+    }
+    return found | {"rate": float(re.findall(r"Requests/sec:\s+([\d.]+)", said)[0])}
+
+
+def correct(port: int, seconds: float, times: list[float]) -> None:
+    """Send corrections at a steady rate, one after the other, and keep how long each took."""
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    documents = list(read_documents("sample:test"))
+    start, drawn = time.perf_counter(), random.Random(0)
+    for i in range(int(seconds * RATE)):
+        time.sleep(max(start + i / RATE - time.perf_counter(), 0))
+        document = drawn.choice(documents)
+        body = {"id": f"{i}", "text": f"{document.text} {drawn.randrange(10**6)}", "categories": list(document.categories)}
+        begun = time.perf_counter()
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
+        connection.request("POST", "/v1/corrections", json.dumps(body), headers)
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == 201, answer.status
+        times.append(time.perf_counter() - begun)
+
+
+def demo_model(folder: Path) -> Path:
+    """Learn what the demo learns."""
+    documents = list(read_documents("sample:train"))
+    path = folder / "desk.thresher"
+    Categorizer().fit([d.content for d in documents], [d.categories for d in documents]).save(path)
+    return path
+
+
+def requests(folder: Path) -> list[list[Any]]:
+    """Measure requests with one short document each."""
+    with served(demo_model(folder)) as (_, port):
+        wrk(port, json.dumps({"text": SHORT}).encode(), folder, 2)
+        found = [wrk(port, json.dumps({"text": SHORT}).encode(), folder) for _ in range(3)]
+    rate, p50, p99 = (median(one[name] for one in found) for name in ("rate", "p50", "p99"))
+    return [["one short document a request", f"{rate:,.0f} requests a second", f"{p50:.1f} ms, p99 {p99:.1f} ms"]]
+
+
+def batches(folder: Path) -> list[list[Any]]:
+    """Measure requests with many documents each."""
+    texts = [document.text for document in read_documents("sample:test")]
+    body = json.dumps({"documents": (texts * (BATCH // len(texts) + 1))[:BATCH]}).encode()
+    with served(demo_model(folder)) as (_, port):
+        wrk(port, body, folder, 2)
+        found = [wrk(port, body, folder) for _ in range(3)]
+    rate, p50, p99 = (median(one[name] for one in found) for name in ("rate", "p50", "p99"))
+    letters = sum(map(len, texts)) / len(texts)
+    what = f"{BATCH} documents a request, of {letters:.0f} letters each"
+    return [[what, f"{rate * BATCH:,.0f} documents a second", f"{p50:.1f} ms, p99 {p99:.1f} ms"]]
+
+
+def mixed(folder: Path) -> list[list[Any]]:
+    """Measure requests while corrections are learned."""
+    times: list[float] = []
+    with served(demo_model(folder)) as (_, port):
+        wrk(port, json.dumps({"text": SHORT}).encode(), folder, 2)
+        teacher = Thread(target=correct, args=(port, 3 * SECONDS, times))
+        teacher.start()
+        found = [wrk(port, json.dumps({"text": SHORT}).encode(), folder, SECONDS - 1) for _ in range(3)]
+        teacher.join()
+    rate, p50, p99 = (median(one[name] for one in found) for name in ("rate", "p50", "p99"))
+    milliseconds = 1000 * np.array(times)
+    kept = f"{np.median(milliseconds):.1f} ms, p99 {np.quantile(milliseconds, 0.99):.1f} ms"
+    what = f"while {RATE} corrections a second are learned"
+    return [
+        [f"one short document a request, {what}", f"{rate:,.0f} requests a second", f"{p50:.1f} ms, p99 {p99:.1f} ms"],
+        ["those corrections, each durable", f"{len(times):,} in {3 * SECONDS} s", kept],
+    ]
+
+
+def restart(folder: Path) -> list[list[Any]]:
+    """Measure how long a start takes with a long journal."""
+    model, documents, drawn = demo_model(folder), list(read_documents("sample:test")), random.Random(0)
+    start = time.perf_counter()
+    with Desk(model) as desk:
+        for i in range(LONG):
+            document = drawn.choice(documents)
+            desk.correct(f"{i}", f"{document.text} {drawn.randrange(1000)}", categories=document.categories)
+            if i % 10_000 == 0:
+                print(f"{i:,} corrections kept", file=sys.stderr)
+        desk.journal.close()  # without the snapshot that a clean end would leave
+    kept = time.perf_counter() - start
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        with served(model):
+            times.append(time.perf_counter() - start)
+    size = sum(file.stat().st_size for file in Path(f"{model}.journal").iterdir())
+    return [[f"a start with {LONG:,} corrections in the journal", f"{median(times):.1f} s",
+             f"{size / 1e6:.0f} MB; kept and learned at {LONG / kept:,.0f} a second"]]  # fmt: skip
+
+
+def main() -> None:
+    """Run the parts asked for, and show them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--markdown", type=Path)
+    given = parser.parse_args()
+    if shutil.which("wrk") is None:
+        sys.exit("wrk is missing (apt-get install wrk)")
+    rows = []
+    for part in given.parts.split(","):
+        with tempfile.TemporaryDirectory() as folder:
+            rows += globals()[part](Path(folder))
+    table = "\n".join(["| | | |", "|---|---|---|", *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
+    print(table, end="")
+    if given.markdown:
+        write_between(given.markdown, "serving", table)
+
+
+if __name__ == "__main__":
+    main()
