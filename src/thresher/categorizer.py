@@ -359,7 +359,9 @@ class Categorizer:
 
         def found(scores: Scores, empty: Empty) -> list[Prediction]:
             cuts = self.decisions.cuts(scores)
-            accepted = self._accepted(scores, empty, cuts) if top is None else best(self.decisions.reported(scores), top)
+            accepted = (
+                self._accepted(scores, empty, cuts) if top is None else best(self.decisions.reported(scores), top)
+            )
             documents, numbers = np.nonzero(accepted)
             told = self.decisions.told(scores, documents, numbers, cuts)
             return predictions(self.categories, documents, numbers, *told, empty)

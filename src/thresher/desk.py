@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, Self
 
 from thresher.categorizer import Categorizer
 from thresher.category_names import category_set
-from thresher.errors import JournalError, ModelFileError, RepeatedIdError, TextError, ThresherError
+from thresher.errors import JournalError, JournalFullError, ModelFileError, RepeatedIdError, TextError, ThresherError
 from thresher.explanation import Change, Correction, is_piece
-from thresher.journal import Journal, Record
+from thresher.journal import ADDRESS, FILE, LOCK, Journal, Record
 from thresher.store import read_model
 from thresher.text.analysers import Text
 from thresher.text.features import FeatureCounts
@@ -68,8 +68,9 @@ class Desk:
     def _open(self) -> None:
         if self.journal.fact("base") is None:
             self._begin()
+        self._tidy_up()
         self.model, self.position = self._restored()
-        self._snapshot_at = self.position
+        self._snapshot_at = self._tried_at = self.position
         self._replay(self.model, self.position, tell=True)
         self.position = self.journal.last()
         written = self.journal.fact("written")
@@ -193,8 +194,8 @@ class Desk:
         if effect is not None:
             self.effects[record.seq] = effect
         self.position = record.seq
-        if self.position - self._snapshot_at >= SNAPSHOT_EVERY:
-            self.snapshot()
+        if self.position - self._tried_at >= SNAPSHOT_EVERY:
+            self._try_snapshot()
         return correction
 
     def undo(self, id: str, seqs: Iterable[int], user: str = "") -> Record:
@@ -214,11 +215,9 @@ class Desk:
                 raise JournalError(f"record {seq} was undone already, by record {record.undone_by}")
         model = self._without(undone)  # before it is kept: what stands after it may need what is taken back
         record = self.journal.append(id, "undo", user, {"seqs": undone}, undoes=undone)
-        for path in self._snapshots():
-            if undone[0] <= _position_of(path):
-                path.unlink()
         self.model, self.position = model, record.seq
-        self.snapshot()
+        self._tidy_up()
+        self._try_snapshot()
         return record
 
     def _without(self, undone: list[int]) -> Categorizer:
@@ -233,11 +232,32 @@ class Desk:
         self._keep_effects()
         path = self._snapshot_path(self.position)
         self.model.save(path)
-        self._snapshot_at = self.position
+        self._snapshot_at = self._tried_at = self.position
         for old in self._snapshots()[:-SNAPSHOTS_KEPT]:
             if _position_of(old) > 0:
                 old.unlink()
         return path
+
+    def _try_snapshot(self) -> None:
+        """Write a snapshot if there is room for it: what it would hold is kept already, and what was said is true."""
+        self._tried_at = self.position
+        try:
+            self.snapshot()
+        except (OSError, JournalFullError) as error:
+            self.remarks.append(f"{error} (a snapshot could not be written; nothing is lost)")
+
+    def _tidy_up(self) -> None:
+        """Remove snapshots that hold what was undone since, and what a process that was killed left unfinished."""
+        undone = (
+            "SELECT 1 FROM records, json_each(body, '$.seqs') AS undone "
+            "WHERE records.seq > ? AND kind IN ('undo', 'skip') AND undone.value <= ? LIMIT 1"
+        )
+        for path in self._snapshots():
+            position = _position_of(path)
+            if position > 0 and self.journal.query(undone, position, position):
+                path.unlink()
+        for path in self.journal.folder.glob(".snapshot-*.tmp"):
+            path.unlink()
 
     def write_model(self) -> str:
         """Write the model where it came from, and return its digest; the file says that it has a journal."""
@@ -299,7 +319,8 @@ class Desk:
 
 def _check_missing(model: Path, folder: Path, new: bool | None) -> None:
     """Refuse to begin a journal for a model that had one, unless that is wanted."""
-    left = folder.is_dir() and any(folder.iterdir())
+    begun = (LOCK, FILE, ADDRESS, ".")  # what a process leaves that was killed before there was a journal
+    left = folder.is_dir() and any(not path.name.startswith(begun) for path in folder.iterdir())
     had_one = left or (model.exists() and "journal" in read_model(model).about)
     if new is False or (new is None and had_one):
         missing = "its journal is missing" if had_one else "it has no journal yet"

@@ -19,7 +19,7 @@ from thresher.errors import JournalBrokenError, JournalBusyError, JournalError, 
 from thresher.whole_file import sync_folder
 
 APPLICATION_ID, VERSION = 0x54687265, 1  # "Thre"
-FILE, PAGE = "journal.sqlite3", 500
+FILE, LOCK, PAGE = "journal.sqlite3", "lock", 500
 ADDRESS = "service.json"  # where the service that has the journal answers, for the command line
 KINDS = ("correction", "categories", "undo", "skip")
 _PRAGMAS = {"locking_mode": "exclusive", "journal_mode": "wal", "synchronous": 2, "mmap_size": 0, "foreign_keys": 1}
@@ -109,7 +109,7 @@ class Journal:
         if not self.is_in(folder) and not create:
             raise JournalError(f"{self.folder}: there is no journal here")
         self.folder.mkdir(mode=0o700, exist_ok=True)
-        self._lock = _locked(self.folder / "lock")
+        self._lock = _locked(self.folder / LOCK)
         try:
             self._connection = self._opened()
         except BaseException:
@@ -326,7 +326,7 @@ def exported(record: Record) -> dict[str, Any]:
 def owner_of(folder: str | os.PathLike[str]) -> str | None:
     """Return the number of the process that has the journal in a folder, if one has it."""
     try:
-        descriptor = os.open(Path(folder) / "lock", os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(Path(folder) / LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
     try:

@@ -131,11 +131,12 @@ def _prepared(
     held_out = text_documents(shell, read(holdout, labelled=True)) if holdout else []
     if given is None:
         read = Read(None, {})
-        held_out = held_out or text_documents(shell, read("sample:test"))
+        others = text_documents(shell, read("sample:test"))
+        held_out = held_out or others[1::2]  # what is reviewed is learned
         if not model.exists():
             model.parent.mkdir(parents=True, exist_ok=True)
             _train(shell, text_documents(shell, read("sample:train")), model)
-        return _reviewing(text_documents(shell, read("sample:test"))), held_out
+        return _reviewing(others[::2]), held_out
     if Path(given) == model:
         if categories is not None:
             raise UsageError(f"--categories is for texts without a model, and {given} is one")

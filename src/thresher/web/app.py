@@ -101,7 +101,7 @@ def _is_lines(request: Request) -> bool:
 def _route(answer: type[BaseModel] | None, *, takes: type[BaseModel] | None = None, **more: Any) -> dict[str, Any]:
     """Return what the description says of a route beside its name and its docstring."""
     problem = {"description": "What is wrong", "content": {MEDIA: {"schema": {"$ref": f"{_SCHEMAS}Problem"}}}}
-    statuses = ("400", "401", "403", "404", "408", "409", "413", "415", "421", "422", "429", "503", "507")
+    statuses = ("400", "401", "403", "404", "408", "409", "413", "415", "421", "422", "429", "431", "503", "507")
     found: dict[str, Any] = {"responses": dict.fromkeys(statuses, problem) | more.pop("responses", {})}
     if answer is not None:
         found["responses"] |= {"200": _content("The answer", answer)}
@@ -236,8 +236,9 @@ def _add_reading(app: FastAPI, service: Service) -> None:
         _holder(request, "reader")
         service.check_ready()
         found = await asyncio.to_thread(service.category, name)
-        mistakes = await asyncio.wrap_future(service.write(lambda: service.latest_mistakes(name)))
-        return _answer(found | {"mistakes": mistakes})
+        told = service.write(lambda: (service.latest_mistakes(name), service.counts_by_category()[name]))
+        mistakes, count = await asyncio.wrap_future(told)
+        return _answer(found | {"mistakes": mistakes, "corrections": count})
 
     @app.get("/v1/queue", **_route(outcomes.Queue))
     async def queue(
@@ -423,10 +424,11 @@ def _add_teaching(app: FastAPI, service: Service) -> None:
         return _answer(await asyncio.wrap_future(work))
 
     @app.delete("/v1/corrections/{id:path}", **_route(outcomes.Undone))
-    async def undo(request: Request, id: str) -> Response:
+    async def undo(request: Request, id: str, user: Annotated[str, Query(max_length=200)] = "") -> Response:
         """Take a correction back, as if it had never been."""
         holder = _holder(request, "teacher")
-        return _answer(await asyncio.shield(asyncio.wrap_future(service.write(lambda: service.undo(id, holder.name)))))
+        work = service.write(lambda: service.undo(id, _user(holder, user)))
+        return _answer(await asyncio.shield(asyncio.wrap_future(work)))
 
     @app.post("/v1/documents", **_route(outcomes.Added, takes=bodies.DocumentsIn))
     async def add_documents(request: Request) -> Response:

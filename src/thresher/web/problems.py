@@ -10,8 +10,8 @@ from thresher import errors
 TITLES = {
     400: "Bad request", 401: "Who are you?", 403: "Not yours to do", 404: "Not found", 405: "Not this way",
     408: "Too slow", 409: "Conflict", 411: "How long?", 413: "Too large", 415: "Not this kind",
-    421: "Not this host", 422: "Cannot be used", 429: "Too often", 431: "Too large a head", 500: "A fault of ours", 503: "Not now",
-    507: "The disk is full",
+    421: "Not this host", 422: "Cannot be used", 429: "Too often", 431: "Too large a head",
+    500: "A fault of ours", 503: "Not now", 507: "The disk is full",
 }  # fmt: skip
 MEDIA = "application/problem+json"
 

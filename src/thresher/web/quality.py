@@ -47,13 +47,17 @@ def evaluate_kept(model: Categorizer) -> Evaluation:
 
 
 def curve(quality: Quality, category: str, threshold: float) -> list[dict[str, float]]:
-    """Return precision and recall of a category at the thresholds it might have, falling from the highest."""
+    """Return precision and recall of a category at the thresholds it might have, falling from the highest.
+
+    Each stands for all thresholds that accept the same documents, the one in use for those like it.
+    """
     number = quality.evaluation.categories.index(category)
     truth, scores = quality.evaluation.truth[:, number], quality.evaluation.scores[:, number]
     if not truth.any():
         return []
     found = metrics.precision_recall_curve(scores, truth)
-    between = (found.thresholds + np.append(found.thresholds[1:], found.thresholds[-1] - 0.1)) / 2  # above is accepted
+    below = np.append(found.thresholds[1:], found.thresholds[-1] - 0.1)  # what is above is accepted
+    between = np.where((below <= 1) & (1 < found.thresholds), 1.0, (found.thresholds + below) / 2)
     at = np.unique(np.linspace(0, len(found.thresholds) - 1, min(_POINTS, len(found.thresholds))).astype(np.int64))
     points = [
         {

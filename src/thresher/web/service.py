@@ -60,14 +60,19 @@ class Service:
     ) -> None:
         self.holdout, self._ended = holdout, ended
         self.state = "starting"
+        self._forget()
+        self._writer = Writer(self._failed)
+        self.opening = self._writer.call(lambda: self._open(opened()))
+
+    def _forget(self) -> None:
+        """Begin without anything that was found out about a model at a position."""
         self.queue = Queue()
         self._digest: tuple[int, str] | None = None
         self._quality: quality.Quality | None = None
         self._macro: list[tuple[int, float]] = []
-        self._writer = Writer(self._failed)
-        self.opening = self._writer.call(lambda: self._open(opened()))
 
     def _open(self, desk: Desk) -> None:
+        self._forget()
         self.desk = desk
         self.pool = Pool(desk.journal)
         self._read_curve()
@@ -126,7 +131,16 @@ class Service:
             if broken:
                 self.desk.journal.close()
             else:
+                self._write_model()
                 self.desk.close()
+
+    def _write_model(self) -> None:
+        """Write the model file anew if something was learned, for those who have no journal; without it all is kept."""
+        if self.desk.journal.fact("written") != self.digest():
+            try:
+                self.desk.write_model()
+            except OSError as error:
+                _log.warning("the model file is left as it was: %s", error.strerror)
 
     # -- looking -----------------------------------------------------------------------------------------------------
 
@@ -246,7 +260,9 @@ class Service:
         found = self.measured() if self.holdout else None
         if found is None:
             return None
-        best = max(macro for position, macro in self._macro if position >= self.position - WATCHED)
+        first = found.position - WATCHED
+        before = [macro for position, macro in self._macro if position < first][-1:]  # what it was when they began
+        best = max([*before, *(macro for position, macro in self._macro if position >= first)])
         return {
             "documents": len(found.evaluation.ids),
             "macro_f1": found.macro_f1,
@@ -393,6 +409,8 @@ class Service:
             raise Problem(404, "there is no correction of this id")
         if record.undone_by is None:
             undone_by = self.desk.undo(f"undo {record.seq}", [record.seq], user).seq
+            if record.body.get("document") in self.pool.documents:
+                self.pool.set_state(record.body["document"], "open")
             self._read_curve()
             self._publish()
         else:

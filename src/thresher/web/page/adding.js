@@ -45,14 +45,32 @@ async function sendLots(documents, notice, sums) {
 /** What to do where there is nothing to review. */
 export function howToAdd() {
   const ways = session.mayCorrect
-    ? [el("p", {}, "Drop a file here, or choose one with \u201cAdd documents\u201d:"),
-      el("dl", { class: "ways" },
-        way(".txt", "each line is a document; of several files, each file is one"),
-        way(".csv .tsv", "a row each, with a column text, body, content or message; id is kept if there is one"),
-        way(".jsonl .json", "a document each, its text in the field text"))]
+    ? [
+        el("p", {}, "Drop a file here, or choose one with \u201cAdd documents\u201d:"),
+        el(
+          "dl",
+          { class: "ways" },
+          way(".txt", "each line is a document; of several files, each file is one"),
+          way(".csv .tsv", "a row each, with a column text, body, content or message; id is kept if there is one"),
+          way(".jsonl .json", "a document each, its text in the field text"),
+        ),
+      ]
     : [el("p", {}, "Someone with the role of a teacher can add some.")];
-  return el("div", { class: "empty" }, el("h2", {}, "Nothing to review yet"), ways,
-    el("p", { class: "note" }, "A program adds them with ", el("code", {}, "POST /v1/documents"), ", and ", el("code", {}, "thresher serve FILE"), " begins with those of a file."));
+  return el(
+    "div",
+    { class: "empty" },
+    el("h2", {}, "Nothing to review yet"),
+    ways,
+    el(
+      "p",
+      { class: "note" },
+      "A program adds them with ",
+      el("code", {}, "POST /v1/documents"),
+      ", and ",
+      el("code", {}, "thresher serve FILE"),
+      " begins with those of a file.",
+    ),
+  );
 }
 
 const way = (name, text) => el("div", {}, el("dt", {}, el("code", {}, name)), el("dd", {}, text));

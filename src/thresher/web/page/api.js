@@ -45,7 +45,7 @@ export function decoded(text) {
 export const get = (path, query = {}, options = {}) => call("GET", path + written(query), undefined, options);
 export const post = (path, body, options = {}) => call("POST", path, body, options);
 export const patch = (path, body, options = {}) => call("PATCH", path, body, options);
-export const remove = (path, options = {}) => call("DELETE", path, undefined, options);
+export const remove = (path, query = {}, options = {}) => call("DELETE", path + written(query), undefined, options);
 
 /** A path of names, each of which may hold anything. */
 export const at = (...parts) => parts.map((part, i) => (i ? `/${encodeURIComponent(part)}` : part)).join("");
@@ -69,9 +69,11 @@ async function call(method, path, body, { signal, seconds = 60 } = {}) {
     throw signal?.aborted ? error : new Unreachable();
   });
   if (!answer.ok) throw await refusal(answer, token);
-  return answer.status === 204 ? null : answer.json().catch(() => {
-    throw signal?.aborted ? signal.reason : new Unreachable();
-  });
+  return answer.status === 204
+    ? null
+    : answer.json().catch(() => {
+        throw signal?.aborted ? signal.reason : new Unreachable();
+      });
 }
 
 function either(first, second) {

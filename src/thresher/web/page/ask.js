@@ -13,7 +13,14 @@ export function ask({ title, content = [], action, danger = false, answered = ()
   const dialog = el("dialog", { "aria-labelledby": "asked", class: "ask" }, form);
   return new Promise((resolve) => {
     let answer = null;
-    form.append(el("div", { class: "row end" }, button("Cancel", () => dialog.close()), go));
+    form.append(
+      el(
+        "div",
+        { class: "row end" },
+        button("Cancel", () => dialog.close()),
+        go,
+      ),
+    );
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       const given = answered(go);
@@ -37,7 +44,12 @@ export const confirm = (title, text, action) => ask({ title, content: [el("p", {
 export function show(title, ...content) {
   const dialog = el("dialog", { "aria-labelledby": "shown", class: "ask" });
   dialog.append(
-    el("div", { class: "row between" }, el("h2", { id: "shown" }, title), button("Close", () => dialog.close(), { class: "quiet" })),
+    el(
+      "div",
+      { class: "row between" },
+      el("h2", { id: "shown" }, title),
+      button("Close", () => dialog.close(), { class: "quiet" }),
+    ),
     ...content,
   );
   dialog.addEventListener("close", () => dialog.remove());
@@ -48,8 +60,19 @@ export function show(title, ...content) {
 
 /** A field that proposes names. */
 export function nameField(id, names, properties = {}) {
-  const proposals = el("datalist", { id: `${id}-names` }, names.map((name) => el("option", { value: name })));
-  const input = el("input", { id, name: "name", list: proposals.id, autocomplete: "off", spellcheck: "false", ...properties });
+  const proposals = el(
+    "datalist",
+    { id: `${id}-names` },
+    names.map((name) => el("option", { value: name })),
+  );
+  const input = el("input", {
+    id,
+    name: "name",
+    list: proposals.id,
+    autocomplete: "off",
+    spellcheck: "false",
+    ...properties,
+  });
   return { input, proposals };
 }
 
@@ -65,7 +88,8 @@ export function askCategory(names) {
     answered(go) {
       const name = input.value.trim();
       if (!name) return input.focus();
-      if (names.includes(name)) return { name, isNew: false };
+      const known = names.includes(name) ? name : names.find((other) => other.toLowerCase() === name.toLowerCase());
+      if (known !== undefined) return { name: known, isNew: false };
       if (confirmed === name) return { name, isNew: true };
       confirmed = name;
       fill(note, "There is no category ", named(name), " yet. Create it, with this document as its first?");
@@ -78,7 +102,12 @@ export function askCategory(names) {
 /** Ask for one of several, each [value, label nodes]. */
 export function choose(title, choices, action, more = []) {
   const radios = choices.map(([, label], i) =>
-    el("label", { class: "choice" }, el("input", { type: "radio", name: "choice", value: i, checked: i === 0 }), el("span", {}, label)),
+    el(
+      "label",
+      { class: "choice" },
+      el("input", { type: "radio", name: "choice", value: i, checked: i === 0 }),
+      el("span", {}, label),
+    ),
   );
   return ask({
     title,

@@ -2,6 +2,7 @@
 
 import { button, count, el, fill, fixed, many, named, percent, say } from "./dom.js";
 import { mergeCategories, newCategory, renameCategory, retireCategory } from "./changes.js";
+import { changeSaid } from "./effect.js";
 import { session } from "./session.js";
 
 const COLUMNS = [
@@ -37,10 +38,18 @@ class CategoriesView {
   }
 
   #build() {
-    this.filter = el("input", { id: "filter", type: "search", placeholder: "Filter", "aria-label": "Filter the categories", on: { input: () => {
-      filter = this.filter.value;
-      this.#draw();
-    } } });
+    this.filter = el("input", {
+      id: "filter",
+      type: "search",
+      placeholder: "Filter",
+      "aria-label": "Filter the categories",
+      on: {
+        input: () => {
+          filter = this.filter.value;
+          this.#draw();
+        },
+      },
+    });
     this.filter.value = filter;
     this.shown = el("span", { class: "note", id: "shown-count", role: "status" });
     this.measured = el("div", { id: "measured" });
@@ -48,11 +57,30 @@ class CategoriesView {
     this.head = el("tr");
     this.body = el("tbody");
     this.tools = el("div", { class: "row", id: "changes", hidden: !session.mayChange });
-    fill(this.root, el("div", { class: "row between" }, el("h1", {}, "Categories"), this.tools), this.measured,
-      el("div", { class: "row filters" }, this.filter, this.shown,
-        session.mayChange ? el("span", { class: "note hint" }, "Tick rows to rename, merge or retire them.") : null), this.notice,
-      el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of categories" },
-        el("table", { class: "sortable", id: "categories" }, el("caption", { class: "unseen" }, "Categories and how well they do"), el("thead", {}, this.head), this.body)));
+    fill(
+      this.root,
+      el("div", { class: "row between" }, el("h1", {}, "Categories"), this.tools),
+      this.measured,
+      el(
+        "div",
+        { class: "row filters" },
+        this.filter,
+        this.shown,
+        session.mayChange ? el("span", { class: "note hint" }, "Tick rows to rename, merge or retire them.") : null,
+      ),
+      this.notice,
+      el(
+        "div",
+        { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of categories" },
+        el(
+          "table",
+          { class: "sortable", id: "categories" },
+          el("caption", { class: "unseen" }, "Categories and how well they do"),
+          el("thead", {}, this.head),
+          this.body,
+        ),
+      ),
+    );
     this.#drawTools();
   }
 
@@ -70,10 +98,22 @@ class CategoriesView {
   }
 
   #drawHead() {
-    const heads = COLUMNS.map(({ name, label, text, title }) => el("th", {
-      scope: "col", class: text ? "text" : null, "aria-sort": sorting.by === name ? (sorting.down ? "descending" : "ascending") : null,
-    }, button(label, () => this.sort(name), { data: { sort: name }, title })));
-    fill(this.head, session.mayChange ? el("th", { scope: "col", class: "tick" }, el("span", { class: "unseen" }, "Choose")) : null, heads);
+    const heads = COLUMNS.map(({ name, label, text, title }) =>
+      el(
+        "th",
+        {
+          scope: "col",
+          class: text ? "text" : null,
+          "aria-sort": sorting.by === name ? (sorting.down ? "descending" : "ascending") : null,
+        },
+        button(label, () => this.sort(name), { data: { sort: name }, title }),
+      ),
+    );
+    fill(
+      this.head,
+      session.mayChange ? el("th", { scope: "col", class: "tick" }, el("span", { class: "unseen" }, "Choose")) : null,
+      heads,
+    );
   }
 
   sort(name) {
@@ -87,18 +127,42 @@ class CategoriesView {
   #draw() {
     const wanted = filter.trim().toLowerCase();
     const found = this.categories.filter(({ name }) => name.toLowerCase().includes(wanted)).sort(byColumn);
-    fill(this.body, found.map((category) => this.#row(category)),
-      found.length ? null : el("tr", {}, el("td", { colspan: COLUMNS.length + 1, class: "none" }, this.categories.length ? "None is called that." : "There is no category yet.")));
+    fill(
+      this.body,
+      found.map((category) => this.#row(category)),
+      found.length
+        ? null
+        : el(
+            "tr",
+            {},
+            el(
+              "td",
+              { colspan: COLUMNS.length + 1, class: "none" },
+              this.categories.length ? "None is called that." : "There is no category yet.",
+            ),
+          ),
+    );
     const all = many(this.categories.length, "category", "categories");
     this.shown.textContent = wanted ? `${found.length} of ${all}` : all;
   }
 
   #row(category) {
     const { name } = category;
-    const box = el("input", { type: "checkbox", "aria-label": `Choose ${name}`, checked: this.chosen.has(name), on: { change: () => this.#tick(name, box.checked) } });
-    return el("tr", { data: { category: name } }, session.mayChange ? el("td", { class: "tick" }, box) : null,
+    const box = el("input", {
+      type: "checkbox",
+      "aria-label": `Choose ${name}`,
+      checked: this.chosen.has(name),
+      on: { change: () => this.#tick(name, box.checked) },
+    });
+    return el(
+      "tr",
+      { data: { category: name } },
+      session.mayChange ? el("td", { class: "tick" }, box) : null,
       el("th", { scope: "row" }, el("a", { href: `#category/${encodeURIComponent(name)}` }, named(name))),
-      COLUMNS.slice(1).map(({ name: column, shown }) => el("td", { class: Number.isFinite(category[column]) ? null : "none" }, shown(category[column]))));
+      COLUMNS.slice(1).map(({ name: column, shown }) =>
+        el("td", { class: Number.isFinite(category[column]) ? null : "none" }, shown(category[column])),
+      ),
+    );
   }
 
   #tick(name, is) {
@@ -110,18 +174,25 @@ class CategoriesView {
   #drawTools() {
     const names = [...this.chosen];
     const one = names.length === 1;
-    fill(this.tools, button("New\u2026", () => this.change(newCategory), { id: "new-category" }),
+    fill(
+      this.tools,
+      button("New\u2026", () => this.change(newCategory), { id: "new-category" }),
       button("Rename\u2026", () => this.change(() => renameCategory(names[0])), { id: "rename", disabled: !one }),
-      button("Merge\u2026", () => this.change(() => mergeCategories(names)), { id: "merge", disabled: names.length < 2 }),
-      button("Retire\u2026", () => this.change(() => retireCategory(names[0])), { id: "retire", disabled: !one }));
+      button("Merge\u2026", () => this.change(() => mergeCategories(names)), {
+        id: "merge",
+        disabled: names.length < 2,
+      }),
+      button("Retire\u2026", () => this.change(() => retireCategory(names[0])), { id: "retire", disabled: !one }),
+    );
   }
 
   async change(run) {
     try {
-      if (!(await run())) return;
+      const made = await run();
+      if (!made) return;
       this.chosen.clear();
       this.#drawTools();
-      fill(this.notice, el("p", {}, "Done."));
+      fill(this.notice, el("p", {}, "Done: ", changeSaid({ names: [made.name], ...made }), "."));
       await this.load();
     } catch (error) {
       this.#fault(error);
@@ -138,9 +209,15 @@ class CategoriesView {
 export function measuredOn(on) {
   if (!on?.documents) return el("p", { class: "note" }, "Nothing was measured yet.");
   const number = on.documents.toLocaleString("en");
-  if (on.held_out) return el("p", { class: "note" }, `Measured on ${number} documents that were held out and never learned.`);
-  return el("p", { class: "note" }, `Measured on ${number} documents that the model has learned, so these figures flatter it. Serve with `,
-    el("code", {}, "--holdout DATA"), " for honest ones.");
+  if (on.held_out)
+    return el("p", { class: "note" }, `Measured on ${number} documents that were held out and never learned.`);
+  return el(
+    "p",
+    { class: "note" },
+    `Measured on ${number} documents that the model has learned, so these figures flatter it. Serve with `,
+    el("code", {}, "--holdout DATA"),
+    " for honest ones.",
+  );
 }
 
 /** Order by the column that sorts; what has no measure comes last either way. */

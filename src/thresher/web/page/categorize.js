@@ -63,35 +63,86 @@ class CategorizeView {
   }
 
   #build() {
-    this.input = el("textarea", { id: "text", rows: 11, spellcheck: "false", dir: "auto", placeholder: "Paste or type a text, or drop a file here", on: {
-      input: () => this.typed(),
-      keydown: (event) => this.pressed(event),
-    } });
+    this.input = el("textarea", {
+      id: "text",
+      rows: 11,
+      spellcheck: "false",
+      dir: "auto",
+      placeholder: "Paste or type a text, or drop a file here",
+      on: {
+        input: () => this.typed(),
+        keydown: (event) => this.pressed(event),
+      },
+    });
     this.input.value = left.text;
     this.status = el("p", { class: "note status", id: "status" });
     this.ranking = new Ranking("Categories by score", (name) => this.choose(name));
     this.results = el("div", { id: "results" });
-    this.actions = el("div", { class: "row actions", id: "actions", hidden: true });
+    this.about = el("span", { class: "about" });
+    this.judging = [
+      ["Accept ", "a", "accept"],
+      ["Reject ", "r", "reject"],
+    ].map(([label, letter, how]) => button([label, key(letter)], () => this.correct(how), { id: how }));
+    this.actions = el(
+      "div",
+      { class: "row actions", id: "actions", hidden: true },
+      this.about,
+      ...this.judging,
+      button(["Another\u2026 ", key("n")], () => this.another(), { id: "another" }),
+    );
     this.telling = new Telling(() => this.ask());
     this.litText = el("div", { class: "lit", id: "lit", dir: "auto" });
     this.why = el("h2", { id: "why" });
     this.reckoned = el("div");
     this.list = el("div", { id: "words" });
     this.below = [
-      el("section", { class: "reading", "aria-labelledby": "why", hidden: true }, this.why, this.reckoned, this.litText),
-      el("section", { class: "reasons", "aria-labelledby": "words-heading", hidden: true }, el("h2", { id: "words-heading" }, "Its words"), this.list),
+      el(
+        "section",
+        { class: "reading", "aria-labelledby": "why", hidden: true },
+        this.why,
+        this.reckoned,
+        this.litText,
+      ),
+      el(
+        "section",
+        { class: "reasons", "aria-labelledby": "words-heading", hidden: true },
+        el("h2", { id: "words-heading" }, "Its words"),
+        this.list,
+      ),
     ];
-    fill(this.root, el("h1", { class: "unseen" }, "Categorize"),
-      el("div", { class: "split desk" },
-        el("section", { class: "paper", "aria-label": "Text" },
-          el("label", { class: "over", for: "text" }, "Text"), this.input,
-          el("div", { class: "row" },
+    fill(
+      this.root,
+      el("h1", { class: "unseen" }, "Categorize"),
+      el(
+        "div",
+        { class: "split desk" },
+        el(
+          "section",
+          { class: "paper", "aria-label": "Text" },
+          el("label", { class: "over", for: "text" }, "Text"),
+          this.input,
+          el(
+            "div",
+            { class: "row" },
             button(["Categorize ", key("Ctrl Enter")], () => this.ask(), { class: "primary", id: "categorize" }),
-            filePicker("file", "Open a file\u2026", ([file]) => this.open(file), { accept: ".txt,.md,.csv,.json,.html,.xml,.eml,text/*" }),
-            button("Clear", () => this.put(""), { class: "quiet", id: "clear" })),
-          this.status),
-        el("section", { class: "ranked", "aria-labelledby": "ranked" }, el("h2", { id: "ranked" }, "Categories"), this.results, this.actions, this.telling.node),
-        this.below));
+            filePicker("file", "Open a file\u2026", ([file]) => this.open(file), {
+              accept: ".txt,.md,.csv,.json,.html,.xml,.eml,text/*",
+            }),
+            button("Clear", () => this.put(""), { class: "quiet", id: "clear" }),
+          ),
+          this.status,
+        ),
+        el(
+          "section",
+          { class: "ranked", "aria-labelledby": "ranked" },
+          el("h2", { id: "ranked" }, "Categories"),
+          this.results,
+          this.actions,
+          this.telling.node,
+        ),
+        this.below,
+      ),
+    );
   }
 
   typed() {
@@ -108,8 +159,12 @@ class CategorizeView {
   }
 
   async open(file) {
-    this.put(await fileText(file));
-    say(`${file.name} was opened.`);
+    try {
+      this.put(await fileText(file));
+      say(`${file.name} was opened.`);
+    } catch (error) {
+      this.#fault(error);
+    }
   }
 
   put(text) {
@@ -146,7 +201,11 @@ class CategorizeView {
   }
 
   #categorize(text, explain, signal) {
-    return post("/v1/categorize", { text, ...(this.all ? { all: true } : { top: SHOWN }), details: true, explain }, { signal });
+    return post(
+      "/v1/categorize",
+      { text, ...(this.all ? { all: true } : { top: SHOWN }), details: true, explain },
+      { signal },
+    );
   }
 
   #answered(text, answer) {
@@ -158,7 +217,7 @@ class CategorizeView {
     if (!this.picked) this.chosen = this.found[0]?.category ?? null;
     if (!sameText) this.telling.clear();
     this.#show();
-    fill(this.status, "");
+    fill(this.status, answer.categories.length ? "" : "The model has learned nothing yet. Accept a category to begin.");
     say(spokenResult(this.found));
   }
 
@@ -167,7 +226,7 @@ class CategorizeView {
       fill(this.results, el("p", { class: "none" }, "The model knows no category yet. Add one to begin."));
       return this.#tools();
     }
-    if (!this.ranking.node.isConnected) fill(this.results, rankingKey(), this.ranking.node, this.more = el("div"));
+    if (!this.ranking.node.isConnected) fill(this.results, rankingKey(), this.ranking.node, (this.more = el("div")));
     this.ranking.show(this.found, this.chosen);
     fill(this.more, this.#moreOrLess());
     this.#tools();
@@ -177,20 +236,20 @@ class CategorizeView {
   #moreOrLess() {
     if (!this.all && session.howMany <= this.found.length) return null;
     const label = this.all ? "Only the best" : `All ${session.howMany} categories`;
-    return button(label, () => {
-      this.all = !this.all;
-      this.ask();
-    }, { class: "quiet", id: "all" });
+    return button(
+      label,
+      () => {
+        this.all = !this.all;
+        this.ask();
+      },
+      { class: "quiet", id: "all" },
+    );
   }
 
   #tools() {
     this.actions.hidden = !session.mayCorrect;
-    const about = this.chosen === null ? [] : [
-      el("span", { class: "about" }, named(this.chosen)),
-      button(["Accept ", key("a")], () => this.correct("accept"), { id: "accept" }),
-      button(["Reject ", key("r")], () => this.correct("reject"), { id: "reject" }),
-    ];
-    fill(this.actions, ...about, button(["Another\u2026 ", key("n")], () => this.another(), { id: "another" }));
+    fill(this.about, this.chosen === null ? null : named(this.chosen));
+    for (const one of this.judging) one.hidden = this.chosen === null;
   }
 
   #explain() {
@@ -199,7 +258,12 @@ class CategorizeView {
     if (!explanation) return;
     fill(this.why, explanation.accepted ? "Why " : "Why not ", named(this.chosen), "?");
     fill(this.reckoned, reckoning(explanation));
-    fill(this.list, explanation.words.length ? wordList(explanation) : el("p", { class: "none" }, "No word of the text is known to the model."));
+    fill(
+      this.list,
+      explanation.words.length
+        ? wordList(explanation)
+        : el("p", { class: "none" }, "No word of the text is known to the model."),
+    );
     lightUp(this.litText, this.answered, explanation);
   }
 
@@ -240,9 +304,19 @@ class CategorizeView {
     for (const section of this.below) section.hidden = true;
     this.actions.hidden = true;
     fill(this.status, "");
-    fill(this.results, el("div", { class: "empty" },
-      el("p", {}, "Its categories appear here as you type, with the words that decided. Correct what is wrong, and the model learns it at once."),
-      button("Try a document to review", () => this.example(), { id: "example" })));
+    fill(
+      this.results,
+      el(
+        "div",
+        { class: "empty" },
+        el(
+          "p",
+          {},
+          "Its categories appear here as you type, with the words that decided. Correct what is wrong, and the model learns it at once.",
+        ),
+        button("Try a document to review", () => this.example(), { id: "example" }),
+      ),
+    );
   }
 
   async example() {
@@ -269,7 +343,9 @@ function withExplained(categories, explanation) {
 
 function spokenResult(found) {
   const accepted = found.filter((one) => one.accepted).map((one) => one.category);
-  return accepted.length ? `${many(accepted.length, "category", "categories")}: ${accepted.join(", ")}` : "No category is accepted.";
+  return accepted.length
+    ? `${many(accepted.length, "category", "categories")}: ${accepted.join(", ")}`
+    : "No category is accepted.";
 }
 
 export const open = (root) => new CategorizeView(root);

@@ -19,7 +19,10 @@ export class Telling {
   async correct(body, about = null) {
     const whole = { id: newId(), ...body, ...(session.isShared && session.user ? { user: session.user } : {}) };
     const sent = submit(whole);
-    const outcome = await Promise.race([sent, new Promise((tell) => setTimeout(tell, PATIENCE, { kept: new Error("No answer yet.") }))]);
+    const outcome = await Promise.race([
+      sent,
+      new Promise((tell) => setTimeout(tell, PATIENCE, { kept: new Error("No answer yet.") })),
+    ]);
     if (!outcome.refused) this.made.push({ id: whole.id, about });
     this.#tell(outcome);
     return outcome;
@@ -33,7 +36,9 @@ export class Telling {
       this.made.push(last);
       return this.fault(`It could not be taken back: ${outcome.refused.message}`);
     }
-    this.say(outcome.kept ? "It will be taken back as soon as the service answers." : "Taken back, as if it had never been.");
+    this.say(
+      outcome.kept ? "It will be taken back as soon as the service answers." : "Taken back, as if it had never been.",
+    );
     return this.undone(last.about);
   }
 
@@ -53,8 +58,14 @@ export class Telling {
 
   #tell({ answer, kept, refused }) {
     if (refused) return this.#refused(refused);
-    const told = kept ? [el("p", {}, `Kept in this browser, and sent as soon as possible. ${kept.message}`)] : effectTold(answer);
-    fill(this.node, el("div", { class: "told" }, told), button(["Undo ", key("u")], () => this.undoLast(), { id: "undo" }));
+    const told = kept
+      ? [el("p", {}, `Kept in this browser, and sent as soon as possible. ${kept.message}`)]
+      : effectTold(answer);
+    fill(
+      this.node,
+      el("div", { class: "told" }, told),
+      button(["Undo ", key("u")], () => this.undoLast(), { id: "undo" }),
+    );
     return say(told.map((node) => node.textContent).join(" "));
   }
 

@@ -38,12 +38,14 @@ export const named = (text) => el("bdi", {}, text);
 /** Names with commas between them. */
 export const listed = (names) => names.flatMap((name, i) => (i ? [", ", named(name)] : [named(name)]));
 
-export const button = (label, run, properties = {}) => el("button", { type: "button", on: { click: run }, ...properties }, label);
+export const button = (label, run, properties = {}) =>
+  el("button", { type: "button", on: { click: run }, ...properties }, label);
 
 export const key = (text) => el("kbd", {}, text);
 
 /** A label with its field below or beside it. */
-export const field = (label, input, properties = {}) => el("label", { class: "field", ...properties }, el("span", {}, label), input);
+export const field = (label, input, properties = {}) =>
+  el("label", { class: "field", ...properties }, el("span", {}, label), input);
 
 export const unseen = (text) => el("span", { class: "unseen" }, text);
 
@@ -59,7 +61,7 @@ export function say(text) {
   live.textContent = live.textContent === text ? `${text}\u00a0` : text;
 }
 
-export const nothing = "\u2013";
+const nothing = "\u2013";
 export const fixed = (value, digits = 2) => (Number.isFinite(value) ? signed(value.toFixed(digits)) : nothing);
 export const percent = (value) => (Number.isFinite(value) ? `${Math.round(100 * value)}\u202f%` : nothing);
 export const count = (value) => (Number.isFinite(value) ? value.toLocaleString("en") : nothing);

@@ -12,7 +12,10 @@ export function said(record) {
   if (record.kind === "undo") return ["took back ", takenBack(record)];
   if (record.kind === "skip") return ["left out ", takenBack(record)];
   if (record.kind === "categories") return changeSaid(record.change ?? {});
-  if (Array.isArray(record.categories)) return some(record.categories) ? ["all its categories: ", ...listed(record.categories)] : ["none of the categories"];
+  if (Array.isArray(record.categories))
+    return some(record.categories)
+      ? ["all its categories: ", ...listed(record.categories)]
+      : ["none of the categories"];
   const parts = [];
   if (some(record.accept)) parts.push(["is ", ...listed(record.accept)]);
   if (some(record.reject)) parts.push(["is not ", ...listed(record.reject)]);
@@ -24,7 +27,8 @@ function takenBack(record) {
   return some(numbers) ? `no. ${numbers.join(", ")}` : "an earlier one";
 }
 
-function changeSaid({ change: kind, names = [], into, threshold }) {
+/** What a change of the categories did: nodes. */
+export function changeSaid({ change: kind, names = [], into, threshold }) {
   const name = names[0];
   if (kind === "rename") return ["renamed ", named(name), " to ", named(into)];
   if (kind === "merge") return ["merged ", ...listed(names), " into ", named(into)];
@@ -52,18 +56,28 @@ export function effectTold(answer) {
   const told = [];
   if (some(answer.new_categories)) told.push(el("p", {}, "New: ", ...listed(answer.new_categories), "."));
   const words = new Map(Object.entries(answer.words ?? {}));
-  for (const [counts, how] of [[effect.promoted, "promoted for"], [effect.demoted, "demoted for"]]) {
+  for (const [counts, how] of [
+    [effect.promoted, "promoted for"],
+    [effect.demoted, "demoted for"],
+  ]) {
     for (const [name, number] of Object.entries(counts ?? {})) {
       told.push(el("p", {}, el("strong", {}, many(number, "word"), ` ${how} `, named(name)), moves(words.get(name))));
     }
   }
-  if (!told.length) told.push(el("p", {}, some(effect.mistakes) ? "Kept." : "Kept. The model had it right already, so no word moved."));
+  if (!told.length)
+    told.push(el("p", {}, some(effect.mistakes) ? "Kept." : "Kept. The model had it right already, so no word moved."));
   return told;
 }
 
 function moves(words) {
   if (!some(words)) return ".";
   const shown = words.slice(0, SHOWN);
-  return [": ", ...shown.flatMap(({ word, before, after }, i) => [i ? ", " : "", el("span", { class: "move" }, named(word), " ",
-    el("small", {}, `${fixed(before)} \u2192 ${fixed(after)}`))]), words.length > SHOWN ? " \u2026" : ""];
+  return [
+    ": ",
+    ...shown.flatMap(({ word, before, after }, i) => [
+      i ? ", " : "",
+      el("span", { class: "move" }, named(word), " ", el("small", {}, `${fixed(before)} \u2192 ${fixed(after)}`)),
+    ]),
+    words.length > SHOWN ? " \u2026" : "",
+  ];
 }

@@ -2,7 +2,8 @@
 
 import { forget, remember, remembered } from "./memory.js";
 
-const TYPING = 'textarea, select, [contenteditable], input:not([type="checkbox"], [type="radio"], [type="button"], [type="file"])';
+const TYPING =
+  'textarea, select, [contenteditable], input:not([type="checkbox"], [type="radio"], [type="button"], [type="file"])';
 const OWN = new Map([
   ["Enter", "button, a, summary, [role=button]"],
   [" ", "button, summary, input, [role=button]"],
@@ -11,7 +12,12 @@ const OWN = new Map([
   ["ArrowLeft", "[role=slider], input[type=radio]"],
   ["ArrowRight", "[role=slider], input[type=radio]"],
 ]);
-const PLACES = new Map([["c", "#categorize"], ["r", "#review"], ["t", "#categories"], ["h", "#history"]]);
+const PLACES = new Map([
+  ["c", "#categorize"],
+  ["r", "#review"],
+  ["t", "#categories"],
+  ["h", "#history"],
+]);
 
 let bindings = [];
 let everywhere = [];

@@ -42,12 +42,15 @@ export function lightUp(node, text, explanation) {
   const words = explanation?.words ?? [];
   const found = pieces(text, words);
   const most = Math.max(...found.map(({ total }) => Math.abs(total)), 1e-9);
-  fill(node, found.map(({ text: part, total, names }) => {
-    if (Math.abs(total) < FAINT * most || !/[\p{L}\p{N}]/u.test(part)) return part;
-    const title = `${names.join(" + ")} ${plus(total)}`;
-    const mark = el("mark", { class: total > 0 ? "for" : "against", title }, part);
-    return setSize(mark, "--a", (0.08 + 0.4 * Math.abs(total) / most).toFixed(3));
-  }));
+  fill(
+    node,
+    found.map(({ text: part, total, names }) => {
+      if (Math.abs(total) < FAINT * most || !/[\p{L}\p{N}]/u.test(part)) return part;
+      const title = `${names.join(" + ")} ${plus(total)}`;
+      const mark = el("mark", { class: total > 0 ? "for" : "against", title }, part);
+      return setSize(mark, "--a", (0.08 + (0.4 * Math.abs(total)) / most).toFixed(3));
+    }),
+  );
 }
 
 /** The words of an explanation with bars to the right (for) and to the left (against). */
@@ -55,26 +58,62 @@ export function wordList(explanation, all = false) {
   const words = explanation.words.filter(({ contribution }) => contribution !== 0);
   const most = Math.max(...words.map(({ contribution }) => Math.abs(contribution)), 1e-9);
   const shown = all ? words : words.slice(0, FIRST);
-  const table = el("table", { class: "words" },
+  const table = el(
+    "table",
+    { class: "words" },
     el("caption", { class: "unseen" }, "Words and what they add to the score of ", named(explanation.category)),
-    el("thead", { class: "unseen" }, el("tr", {}, el("th", { scope: "col" }, "word"), el("th", { scope: "col" }, "bar"), el("th", { scope: "col" }, "adds"))),
-    el("tbody", {}, shown.map(({ word, contribution }) => wordRow(word, contribution, most))));
+    el(
+      "thead",
+      { class: "unseen" },
+      el(
+        "tr",
+        {},
+        el("th", { scope: "col" }, "word"),
+        el("th", { scope: "col" }, "bar"),
+        el("th", { scope: "col" }, "adds"),
+      ),
+    ),
+    el(
+      "tbody",
+      {},
+      shown.map(({ word, contribution }) => wordRow(word, contribution, most)),
+    ),
+  );
   const box = el("div", { class: "wordlist" }, table);
   if (shown.length < words.length) {
-    box.append(button(`All ${words.length} words`, () => box.replaceWith(wordList(explanation, true)), { class: "quiet" }));
+    box.append(
+      button(`All ${words.length} words`, () => box.replaceWith(wordList(explanation, true)), { class: "quiet" }),
+    );
   }
   return box;
 }
 
 export function wordRow(word, value, most) {
   const side = value > 0 ? "for" : "against";
-  const bar = setSize(el("span", { class: `lean ${side}`, "aria-hidden": "true" }, el("i")), "--w", Math.abs(value) / most);
-  return el("tr", { class: side }, el("th", { scope: "row" }, named(word)), el("td", { class: "span" }, bar), el("td", { class: "num" }, plus(value)));
+  const bar = setSize(
+    el("span", { class: `lean ${side}`, "aria-hidden": "true" }, el("i")),
+    "--w",
+    Math.abs(value) / most,
+  );
+  return el(
+    "tr",
+    { class: side },
+    el("th", { scope: "row" }, named(word)),
+    el("td", { class: "span" }, bar),
+    el("td", { class: "num" }, plus(value)),
+  );
 }
 
 /** How the words make the decision, in a sentence. */
 export function reckoning({ category, accepted, raw, threshold, unknown }) {
   const verdict = accepted ? "accepted" : "not accepted";
-  const strangers = unknown ? ` ${many(unknown, "word")} of the text ${unknown === 1 ? "is" : "are"} unknown to the model.` : "";
-  return el("p", { class: "note" }, named(category), ` is ${verdict}: its words add up to ${fixed(raw)}, its threshold is ${fixed(threshold)}.${strangers}`);
+  const strangers = unknown
+    ? ` ${many(unknown, "word")} of the text ${unknown === 1 ? "is" : "are"} unknown to the model.`
+    : "";
+  return el(
+    "p",
+    { class: "note" },
+    named(category),
+    ` is ${verdict}: its words add up to ${fixed(raw)}, its threshold is ${fixed(threshold)}.${strangers}`,
+  );
 }

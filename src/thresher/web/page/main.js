@@ -4,7 +4,7 @@ import { decoded, signing, takeToken, useToken } from "./api.js";
 import { button, el, field, fill, many, named } from "./dom.js";
 import { showHelp } from "./help.js";
 import { listen, useKeys } from "./keys.js";
-import { openOutbox, outbox, sendNow, unsent } from "./outbox.js";
+import { isAtRisk, openOutbox, outbox, sendNow, unsent } from "./outbox.js";
 import { session } from "./session.js";
 import { showUnsent } from "./unsent.js";
 import * as categories from "./categories.js";
@@ -48,7 +48,10 @@ function mark(name) {
   }
 }
 
+let trying = 0;
+
 async function begin() {
+  clearTimeout(trying);
   try {
     await session.begin();
   } catch (error) {
@@ -70,7 +73,18 @@ function openOnce() {
 
 function unavailable(error) {
   close();
-  fill(main, el("div", { class: "empty" }, el("h1", {}, "Not available"), el("p", { class: "fault", role: "alert" }, error.message), button("Try again", begin)));
+  fill(
+    main,
+    el(
+      "div",
+      { class: "empty" },
+      el("h1", {}, "Not available"),
+      el("p", { class: "fault", role: "alert" }, error.message),
+      button("Try again", begin),
+    ),
+  );
+  clearTimeout(trying);
+  trying = setTimeout(begin, 3000);
 }
 
 let wasTried = false;
@@ -83,7 +97,13 @@ function signIn() {
   main.className = "signin";
   part("views").hidden = part("session").hidden = true;
   document.title = "Sign in \u2013 Thresher";
-  const token = el("input", { id: "token", type: "password", autocomplete: "off", spellcheck: "false", required: true });
+  const token = el("input", {
+    id: "token",
+    type: "password",
+    autocomplete: "off",
+    spellcheck: "false",
+    required: true,
+  });
   const note = el("p", { class: "note", role: "status" }, wasTried ? "This token was not accepted. " : "");
   const enter = async (event) => {
     event.preventDefault();
@@ -92,10 +112,26 @@ function signIn() {
     wasTried = true;
     await begin();
   };
-  fill(main, el("form", { class: "empty", on: { submit: enter } }, el("h1", {}, "Sign in"),
-    el("p", {}, "The token is in the address that ", el("code", {}, "thresher serve"), " printed, or it was given to you."),
-    field("Token", token), el("div", { class: "row" }, el("button", { type: "submit", class: "primary" }, "Sign in")), note));
-  if (unsent().length) note.append(`${many(unsent().length, "correction")} not sent yet: kept in this browser until then.`);
+  fill(
+    main,
+    el(
+      "form",
+      { class: "empty", on: { submit: enter } },
+      el("h1", {}, "Sign in"),
+      el(
+        "p",
+        {},
+        "The token is in the address that ",
+        el("code", {}, "thresher serve"),
+        " printed, or it was given to you.",
+      ),
+      field("Token", token),
+      el("div", { class: "row" }, el("button", { type: "submit", class: "primary" }, "Sign in")),
+      note,
+    ),
+  );
+  if (unsent().length)
+    note.append(`${many(unsent().length, "correction")} not sent yet: kept in this browser until then.`);
   token.focus();
 }
 
@@ -105,8 +141,15 @@ function showUser() {
   place.title = `${role}; model ${session.model.model ?? ""}`;
   if (!session.isShared) return fill(place, named(session.user), el("small", {}, ` ${role}`));
   if (!session.mayCorrect) return fill(place, el("small", {}, role));
-  const input = el("input", { id: "user-name", "aria-label": "Your name", placeholder: "Your name", autocomplete: "name", maxlength: 100, size: 11,
-    on: { change: () => (session.user = input.value) } });
+  const input = el("input", {
+    id: "user-name",
+    "aria-label": "Your name",
+    placeholder: "Your name",
+    autocomplete: "name",
+    maxlength: 100,
+    size: 11,
+    on: { change: () => (session.user = input.value) },
+  });
   input.value = session.user;
   return fill(place, input);
 }
@@ -114,9 +157,12 @@ function showUser() {
 function showCount() {
   const entries = unsent();
   const refused = entries.filter((entry) => entry.refused).length;
-  const words = [entries.length > refused ? `${entries.length - refused} unsent` : "", refused ? `${refused} refused` : ""];
+  const words = [
+    entries.length > refused ? `${entries.length - refused} unsent` : "",
+    refused ? `${refused} refused` : "",
+  ];
   part("unsent").hidden = !entries.length;
-  part("unsent").textContent = words.filter(Boolean).join(", ");
+  part("unsent").textContent = words.filter(Boolean).join(", ") + (isAtRisk() ? " (keep this page open)" : "");
 }
 
 part("help").addEventListener("click", showHelp);
@@ -125,6 +171,7 @@ part("skip").addEventListener("click", () => main.focus());
 outbox.addEventListener("change", showCount);
 signing.addEventListener("needed", signIn);
 window.addEventListener("hashchange", route);
+window.addEventListener("beforeunload", (event) => isAtRisk() && event.preventDefault());
 listen([{ keys: ["h"], does: "show the keys", run: showHelp }]);
 showCount();
 takeToken();

@@ -3,6 +3,7 @@
 
 import { at, post, remove } from "./api.js";
 import { forget, onOtherTab, remember, remembered, rememberedNames } from "./memory.js";
+import { session } from "./session.js";
 
 const PREFIX = "unsent.";
 const [SHORTEST, LONGEST] = [1, 60];
@@ -13,6 +14,7 @@ let pause = SHORTEST;
 let timer = 0;
 let sending = null;
 let again = false;
+let isFull = false;
 
 /** Keep a correction, send it, and return what became of it: {answer}, {refused} or, kept for later, {kept}. */
 export function submit(body) {
@@ -21,12 +23,14 @@ export function submit(body) {
 
 /** Take a correction back, in its turn: one that is not sent yet goes out before. */
 export function undo(id) {
-  return enter({ id: newId(), undoes: id });
+  return enter({ id: newId(), undoes: id, user: session.isShared ? session.user : "" });
 }
 
 /** What is not confirmed, in the order of its making. */
 export function unsent() {
-  const found = rememberedNames(PREFIX).map((name) => read(name)).filter(Boolean);
+  const found = rememberedNames(PREFIX)
+    .map((name) => read(name))
+    .filter(Boolean);
   return found.sort((a, b) => a.made - b.made || (a.id < b.id ? -1 : 1));
 }
 
@@ -64,7 +68,7 @@ export function openOutbox() {
 
 function enter(entry) {
   const made = Math.max(Date.now(), ...unsent().map((other) => other.made + 1));
-  const whole = { ...entry, made };
+  const whole = { ...entry, made, by: session.model?.user ?? "" };
   const heard = new Promise((tell) => waiting.set(entry.id, { entry: whole, tell }));
   keep(whole);
   changed();
@@ -73,8 +77,11 @@ function enter(entry) {
 }
 
 function keep(entry) {
-  if (!remember(PREFIX + entry.id, JSON.stringify(entry))) outbox.dispatchEvent(new Event("unkept"));
+  isFull = !remember(PREFIX + entry.id, JSON.stringify(entry));
 }
+
+/** Whether something is only in this page, because the browser has no room for it. */
+export const isAtRisk = () => isFull && unsent().length > 0;
 
 function read(name) {
   try {
@@ -114,11 +121,14 @@ function alone(run) {
   return navigator.locks ? navigator.locks.request("thresher.unsent", run) : run();
 }
 
+/** Whether who is signed in made it: nobody's correction goes out under another's name. */
+export const isOurs = (entry) => Boolean(session.model) && (entry.by ?? "") === session.model.user;
+
 /** What to send: what is kept, and what this tab waits for though another has sent it meanwhile (its answer is wanted). */
 function due() {
   const entries = new Map([...waiting].map(([id, { entry }]) => [id, entry]));
   for (const entry of unsent()) entries.set(entry.id, entry);
-  return [...entries.values()].filter((entry) => !entry.refused).sort((a, b) => a.made - b.made);
+  return [...entries.values()].filter((entry) => !entry.refused && isOurs(entry)).sort((a, b) => a.made - b.made);
 }
 
 async function sendAll() {
@@ -132,7 +142,9 @@ async function sendAll() {
 /** Send one; return what is in the way if it must wait. */
 async function deliver(entry) {
   try {
-    const answer = await (entry.undoes ? remove(at("/v1/corrections", entry.undoes)) : post("/v1/corrections", entry.body));
+    const answer = await (entry.undoes
+      ? remove(at("/v1/corrections", entry.undoes), { user: entry.user })
+      : post("/v1/corrections", entry.body));
     finish(entry, { answer: answer ?? {} });
   } catch (error) {
     if (error.status === undefined || error.passes) return error;

@@ -13,11 +13,18 @@ export class Plot {
   }
 
   x(value) {
-    return EDGE.left + (value - this.xs.from) / (this.xs.to - this.xs.from || 1) * (this.size.width - EDGE.left - EDGE.right);
+    return (
+      EDGE.left +
+      ((value - this.xs.from) / (this.xs.to - this.xs.from || 1)) * (this.size.width - EDGE.left - EDGE.right)
+    );
   }
 
   y(value) {
-    return this.size.height - EDGE.bottom - (value - this.ys.from) / (this.ys.to - this.ys.from || 1) * (this.size.height - EDGE.top - EDGE.bottom);
+    return (
+      this.size.height -
+      EDGE.bottom -
+      ((value - this.ys.from) / (this.ys.to - this.ys.from || 1)) * (this.size.height - EDGE.top - EDGE.bottom)
+    );
   }
 
   add(...nodes) {
@@ -41,7 +48,10 @@ export class Plot {
   /** Where a pointer is, in units of the plot. */
   place(event) {
     const box = this.node.getBoundingClientRect();
-    return [(event.clientX - box.left) / box.width * this.size.width, (event.clientY - box.top) / box.height * this.size.height];
+    return [
+      ((event.clientX - box.left) / box.width) * this.size.width,
+      ((event.clientY - box.top) / box.height) * this.size.height,
+    ];
   }
 
   #grid() {
@@ -49,8 +59,16 @@ export class Plot {
     const [right, bottom] = [width - EDGE.right, height - EDGE.bottom];
     const grid = svg("g", { "aria-hidden": "true" });
     for (const tick of this.ys.ticks) {
-      grid.append(svg("line", { class: tick === this.ys.from ? "axis" : "grid", x1: EDGE.left, x2: right, y1: this.y(tick), y2: this.y(tick) }),
-        svg("text", { x: EDGE.left - 8, y: this.y(tick) + 4, "text-anchor": "end" }, this.ys.shown(tick)));
+      grid.append(
+        svg("line", {
+          class: tick === this.ys.from ? "axis" : "grid",
+          x1: EDGE.left,
+          x2: right,
+          y1: this.y(tick),
+          y2: this.y(tick),
+        }),
+        svg("text", { x: EDGE.left - 8, y: this.y(tick) + 4, "text-anchor": "end" }, this.ys.shown(tick)),
+      );
     }
     for (const tick of this.xs.ticks) {
       grid.append(svg("text", { x: this.x(tick), y: bottom + 17, "text-anchor": "middle" }, this.xs.shown(tick)));

@@ -5,7 +5,12 @@ import { el, fill, fixed, named, percent, setSize, unseen } from "./dom.js";
 /** A bar from nought to the score; accepted ones are solid, the others hollow. */
 export class Bar {
   constructor() {
-    this.node = el("span", { class: "bar", "aria-hidden": "true" }, el("i", { class: "fill" }), el("i", { class: "limit" }));
+    this.node = el(
+      "span",
+      { class: "bar", "aria-hidden": "true" },
+      el("i", { class: "fill" }),
+      el("i", { class: "limit" }),
+    );
   }
 
   set({ score, raw, threshold, accepted }, top) {
@@ -22,7 +27,8 @@ function limitOf({ score, raw, threshold }) {
 }
 
 /** The right end of the bars. */
-export const topOf = (categories) => Math.max(1.5, ...categories.map(({ score }) => (Number.isFinite(score) ? 1.02 * score : 0)));
+export const topOf = (categories) =>
+  Math.max(1.5, ...categories.map(({ score }) => (Number.isFinite(score) ? 1.02 * score : 0)));
 
 export function spoken({ category, accepted, score, probability }) {
   return `${category}: ${accepted ? "accepted" : "not accepted"}, score ${fixed(score)}, probability ${percent(probability)}`;
@@ -30,16 +36,24 @@ export function spoken({ category, accepted, score, probability }) {
 
 /** What the bars mean. */
 export function rankingKey() {
-  return el("p", { class: "keyline", "aria-hidden": "true" },
+  return el(
+    "p",
+    { class: "keyline", "aria-hidden": "true" },
     el("span", {}, el("i", { class: "swatch solid" }), "accepted"),
     el("span", {}, el("i", { class: "swatch" }), "not accepted"),
-    el("span", {}, el("i", { class: "swatch limit" }), "threshold"));
+    el("span", {}, el("i", { class: "swatch limit" }), "threshold"),
+  );
 }
 
 /** A list of categories of which one is chosen, by click or by arrow keys. */
 export class Ranking {
   constructor(label, chose) {
-    this.node = el("ol", { class: "ranking", role: "listbox", "aria-label": label, on: { keydown: (event) => this.#pressed(event) } });
+    this.node = el("ol", {
+      class: "ranking",
+      role: "listbox",
+      "aria-label": label,
+      on: { keydown: (event) => this.#pressed(event) },
+    });
     this.chose = chose;
     this.chosen = null;
     this.rows = new Map();
@@ -50,7 +64,9 @@ export class Ranking {
   show(categories, chosen) {
     const hadFocus = this.node.contains(document.activeElement);
     const top = topOf(categories);
-    const rows = new Map(categories.map((found) => [found.category, this.rows.get(found.category) ?? this.#row(found.category)]));
+    const rows = new Map(
+      categories.map((found) => [found.category, this.rows.get(found.category) ?? this.#row(found.category)]),
+    );
     this.rows = rows;
     this.order = [...rows.keys()];
     this.node.replaceChildren(...[...rows.values()].map((row) => row.node));
@@ -92,8 +108,15 @@ export class Ranking {
       this.choose(category);
       this.chose(category);
     };
-    const node = el("li", { role: "option", class: "rank", data: { category }, on: { click: choose } }, sign,
-      el("span", { class: "name" }, named(category)), bar.node, score, chance);
+    const node = el(
+      "li",
+      { role: "option", class: "rank", data: { category }, on: { click: choose } },
+      sign,
+      el("span", { class: "name" }, named(category)),
+      bar.node,
+      score,
+      chance,
+    );
     return { node, bar, sign, score, chance };
   }
 
@@ -106,7 +129,12 @@ export class Ranking {
   }
 
   #pressed(event) {
-    const by = new Map([["ArrowDown", 1], ["ArrowUp", -1], ["Home", -this.order.length], ["End", this.order.length]]).get(event.key);
+    const by = new Map([
+      ["ArrowDown", 1],
+      ["ArrowUp", -1],
+      ["Home", -this.order.length],
+      ["End", this.order.length],
+    ]).get(event.key);
     if (!by) return;
     event.preventDefault();
     this.step(by);

@@ -42,21 +42,37 @@ async function readLines(name, text) {
   const lines = text.split(/\r\n|\r|\n/).filter((line) => line.trim());
   const blocks = text.split(/(?:\r\n|\r|\n)[^\S\r\n]*(?:\r\n|\r|\n)+/).filter((block) => block.trim());
   const ways = new Map([
-    ["lines", { documents: lines.map((line) => ({ text: line.trim() })), how: `${many(lines.length, "line")}, each a document` }],
-    ["blocks", { documents: blocks.map((block) => ({ text: block.trim() })), how: `${many(blocks.length, "document")} parted by empty lines` }],
+    [
+      "lines",
+      {
+        documents: lines.map((line) => ({ text: line.trim() })),
+        how: `${many(lines.length, "line")}, each a document`,
+      },
+    ],
+    [
+      "blocks",
+      {
+        documents: blocks.map((block) => ({ text: block.trim() })),
+        how: `${many(blocks.length, "document")} parted by empty lines`,
+      },
+    ],
     ["whole", { documents: [{ text }], how: "one document" }],
   ]);
   if (blocks.length < 2 || blocks.length === lines.length) return ways.get("lines");
-  const way = await choose(["How is ", named(name), " to be read?"], [
-    ["lines", `each line a document (${lines.length})`],
-    ["blocks", `documents parted by empty lines (${blocks.length})`],
-    ["whole", "all of it one document"],
-  ], "Read it");
+  const way = await choose(
+    ["How is ", named(name), " to be read?"],
+    [
+      ["lines", `each line a document (${lines.length})`],
+      ["blocks", `documents parted by empty lines (${blocks.length})`],
+      ["whole", "all of it one document"],
+    ],
+    "Read it",
+  );
   return way && ways.get(way);
 }
 
 async function readRows(name, text) {
-  const rows = parseRows(text.replace(/^\ufeff/, ""), delimiterOf(name, text));
+  const rows = parseRows(text, delimiterOf(name, text));
   if (!rows.length) return { documents: [], how: "no rows" };
   const heads = rows[0].map((head) => head.trim().toLowerCase());
   let column = heads.findIndex((head) => TEXT_NAMES.includes(head));
@@ -67,14 +83,19 @@ async function readRows(name, text) {
     [column, first] = [answer.column, answer.first];
   }
   const idColumn = first ? heads.findIndex((head) => ID_NAMES.includes(head)) : -1;
-  const documents = rows.slice(first).map((row) => ({ ...(row[idColumn] ? { id: row[idColumn] } : {}), text: row[column] ?? "" }));
+  const documents = rows
+    .slice(first)
+    .map((row) => ({ ...(row[idColumn] ? { id: row[idColumn] } : {}), text: row[column] ?? "" }));
   const shown = first ? `column \u201c${rows[0][column]}\u201d` : `column ${column + 1}`;
   return { documents, how: `${many(documents.length, "row")}, ${shown}` };
 }
 
 async function askColumn(name, rows) {
   const isData = el("input", { type: "checkbox" });
-  const choices = rows[0].map((head, i) => [i, [el("b", {}, named(head || `column ${i + 1}`)), " ", el("small", {}, named((rows[1]?.[i] ?? "").slice(0, 80)))]]);
+  const choices = rows[0].map((head, i) => [
+    i,
+    [el("b", {}, named(head || `column ${i + 1}`)), " ", el("small", {}, named((rows[1]?.[i] ?? "").slice(0, 80)))],
+  ]);
   const more = el("label", { class: "choice" }, isData, el("span", {}, "The first row is a document too"));
   const column = await choose(["Which column of ", named(name), " holds the text?"], choices, "Read it", more);
   return column === null ? null : { column, first: isData.checked ? 0 : 1 };
@@ -139,7 +160,10 @@ function readJson(text) {
   const values = Array.isArray(whole) ? whole : Array.isArray(whole?.documents) ? whole.documents : lines.map(parsed);
   const documents = values.map(documentOf).filter(Boolean);
   const bad = values.length - documents.length;
-  return { documents, how: many(documents.length, "document") + (bad ? `; ${many(bad, "line")} could not be read` : "") };
+  return {
+    documents,
+    how: many(documents.length, "document") + (bad ? `; ${many(bad, "line")} could not be read` : ""),
+  };
 }
 
 function parsed(text) {

@@ -3,16 +3,17 @@
 import { at, patch, post } from "./api.js";
 import { askCategory } from "./ask.js";
 import { Telling } from "./correcting.js";
-import { button, el, field, fill, fixed, key, listed, many, named, percent, say, setSize, unseen, wholeText } from "./dom.js";
-import { filePicker, takeDrops } from "./dropping.js";
+import { button, el, fill, fixed, key, listed, many, named, say, unseen, wholeText } from "./dom.js";
+import { disagreement } from "./disagreement.js";
+import { takeDrops } from "./dropping.js";
+import { Filters } from "./filters.js";
 import { lightUp, reckoning, wordList } from "./lit.js";
+import { showProgress } from "./progress.js";
 import { Queue } from "./queue.js";
 import { addFiles, howToAdd } from "./adding.js";
 import { session } from "./session.js";
 import { Toggles, unsaid } from "./toggles.js";
 
-const ORDERS = [["uncertain", "least certain first"], ["diverse", "of each category in turn"], ["random", "in no order"]];
-const STATES = [["open", "open"], ["unsure", "unsure"], ["done", "done"]];
 const tally = { saved: 0, wrong: 0 }; // since the page was opened
 const wish = { order: "uncertain", category: "", q: "", state: "open" };
 
@@ -30,14 +31,18 @@ class ReviewView {
 
   async begin() {
     if (!session.names.length) await session.look().catch(() => {});
-    this.#fillCategories();
+    this.filters.name(session.names);
     await this.reload();
   }
 
   get keys() {
     const numbers = Array.from({ length: 9 }, (_, i) => String(i + 1));
     const teaching = [
-      { keys: numbers, does: "tick or untick a category", run: (event) => this.toggles.toggleNumber(Number(event.key)) },
+      {
+        keys: numbers,
+        does: "tick or untick a category",
+        run: (event) => this.toggles.toggleNumber(Number(event.key)),
+      },
       { keys: ["x"], does: "say that it is not the category looked at", run: () => this.toggles.reject() },
       { keys: ["n"], does: "tick another category", run: () => this.another() },
       { keys: ["Enter"], does: "save, and go on", run: () => this.save() },
@@ -50,33 +55,32 @@ class ReviewView {
       { keys: ["k", "ArrowLeft"], does: "previous document", run: () => this.previous() },
       { keys: ["ArrowDown"], does: "look at the next category", run: () => this.toggles.step(1) },
       { keys: ["ArrowUp"], does: "look at the previous category", run: () => this.toggles.step(-1) },
-      { keys: ["/"], does: "search", run: () => this.search.focus() },
+      { keys: ["/"], does: "search", run: () => this.filters.search.focus() },
       ...(session.mayCorrect ? teaching : []),
     ];
   }
 
   leave() {
-    clearTimeout(this.timer);
+    this.filters.leave();
     this.stopDrops?.();
   }
 
   #build() {
-    const select = (id, pairs, name) => el("select", { id, on: { change: (event) => this.wants({ [name]: event.target.value }) } },
-      pairs.map(([value, label]) => el("option", { value, selected: wish[name] === value }, label)));
-    this.category = select("by-category", [["", "any category"]], "category");
-    this.search = el("input", { id: "search", type: "search", placeholder: "Search", "aria-label": "Search the documents", on: { input: () => this.#searched() } });
-    this.search.value = wish.q;
+    this.filters = new Filters(
+      wish,
+      (change) => this.wants(change),
+      session.mayCorrect ? (files) => this.add(files) : null,
+    );
     this.progress = el("div", { class: "progress", id: "progress" });
     this.notice = el("div", { class: "notice", id: "notice", role: "status" });
     this.telling = new Telling((about) => this.#undone(about));
-    this.toggles = new Toggles({ mayCorrect: session.mayCorrect, focused: () => this.explain(), changed: () => this.#summarize() });
+    this.toggles = new Toggles({
+      mayCorrect: session.mayCorrect,
+      focused: () => this.explain(),
+      changed: () => this.#summarize(),
+    });
     this.stage = el("div", { id: "stage" });
-    fill(this.root, el("h1", { class: "unseen" }, "Review"),
-      el("div", { class: "row filters", role: "group", "aria-label": "Which documents" },
-        field("Order", select("order", ORDERS, "order")), field("Category", this.category), field("State", select("state", STATES, "state")),
-        el("div", { class: "field grow" }, this.search),
-        session.mayCorrect ? filePicker("add", "Add documents\u2026", (files) => this.add(files), { multiple: true, accept: ".txt,.csv,.tsv,.tab,.json,.jsonl,.ndjson,text/*" }) : null),
-      this.progress, this.notice, this.stage);
+    fill(this.root, el("h1", { class: "unseen" }, "Review"), this.filters.node, this.progress, this.notice, this.stage);
     this.#buildStage();
   }
 
@@ -84,34 +88,54 @@ class ReviewView {
     this.heading = el("h2", { id: "document-heading" });
     this.meta = el("div", { class: "meta" });
     this.litText = el("div", { class: "lit", id: "lit", dir: "auto" });
-    this.article = el("article", { tabindex: -1, id: "document", "aria-labelledby": "document-heading" }, this.heading, this.meta, this.litText);
+    this.article = el(
+      "article",
+      { tabindex: -1, id: "document", "aria-labelledby": "document-heading" },
+      this.heading,
+      this.meta,
+      this.litText,
+    );
     this.summary = el("p", { class: "note", id: "summary" });
     this.why = el("div", { id: "words" });
-    const tools = session.mayCorrect ? [
-      button(["Save ", key("Enter")], () => this.save(), { class: "primary", id: "save" }),
-      button(["Skip ", key("s")], () => this.next(), { id: "skip-document" }),
-      button(["Unsure ", key("?")], () => this.unsure(), { id: "unsure" }),
-    ] : [];
-    this.tools = el("div", { class: "row actions sticky" },
+    const tools = session.mayCorrect
+      ? [
+          button(["Save ", key("Enter")], () => this.save(), { class: "primary", id: "save" }),
+          button(["Skip ", key("s")], () => this.next(), { id: "skip-document" }),
+          button(["Unsure ", key("?")], () => this.unsure(), { id: "unsure" }),
+        ]
+      : [];
+    this.tools = el(
+      "div",
+      { class: "row actions sticky" },
       button([arrow("\u2190"), unseen("Previous document"), key("k")], () => this.previous(), { id: "previous" }),
-      button([arrow("\u2192"), unseen("Next document"), key("j")], () => this.next(), { id: "next" }), ...tools);
-    this.split = el("div", { class: "split" }, this.article,
-      el("section", { "aria-label": "Categories" }, el("h2", {}, "Categories"), this.toggles.node,
-        el("div", { class: "row beneath" }, this.summary, session.mayCorrect ? button(["Another\u2026 ", key("n")], () => this.another(), { id: "another" }) : null), this.tools, this.telling.node, this.why));
-  }
-
-  #fillCategories() {
-    this.category.append(...session.names.map((value) => el("option", { value, selected: wish.category === value }, value)));
+      button([arrow("\u2192"), unseen("Next document"), key("j")], () => this.next(), { id: "next" }),
+      ...tools,
+    );
+    this.split = el(
+      "div",
+      { class: "split" },
+      this.article,
+      el(
+        "section",
+        { "aria-label": "Categories" },
+        el("h2", {}, "Categories"),
+        this.toggles.node,
+        el(
+          "div",
+          { class: "row beneath" },
+          this.summary,
+          session.mayCorrect ? button(["Another\u2026 ", key("n")], () => this.another(), { id: "another" }) : null,
+        ),
+        this.tools,
+        this.telling.node,
+        this.why,
+      ),
+    );
   }
 
   wants(change) {
     Object.assign(wish, change);
     this.reload();
-  }
-
-  #searched() {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.wants({ q: this.search.value.trim() }), 300);
   }
 
   async reload() {
@@ -126,34 +150,42 @@ class ReviewView {
 
   /** Show a document, or that there is none. */
   show(document) {
-    this.#showProgress();
+    showProgress(this.progress, this.queue.counts, tally);
     this.explanations = new Map();
     if (!document) return this.#showNone();
-    if (!this.split.isConnected) fill(this.stage, this.split);
+    if (!this.split.isConnected) {
+      this.tools.after(this.telling.node); // which may have been where there was no document
+      fill(this.stage, this.split);
+    }
     const text = wholeText(document.text);
     fill(this.heading, "Document ", named(document.id));
     fill(this.meta, this.#whereabouts(document), disagreement(document));
     fill(this.litText, text);
     fill(this.why);
-    this.toggles.reset(document.corrections ?? []);
+    this.toggles.reset(document.corrections ?? [], wish.category || null);
     this.toggles.show(orAll(document.categories));
     this.#summarize();
     return this.#refresh(document);
   }
 
   #whereabouts({ uncertainty, in_range: inRange, state }) {
-    const parts = [`${this.queue.place + 1} of ${Math.max(this.queue.matching, this.queue.documents.length)}`, state === "open" ? null : state,
-      Number.isFinite(uncertainty) ? `nearest score ${fixed(uncertainty, 3)} from its threshold${inRange ? ", in doubt" : ""}` : null];
+    const parts = [
+      `${this.queue.place + 1} of ${Math.max(this.queue.matching, this.queue.documents.length)}`,
+      state === "open" ? null : state,
+      Number.isFinite(uncertainty)
+        ? `nearest score ${fixed(uncertainty, 3)} from its threshold${inRange ? ", in doubt" : ""}`
+        : null,
+    ];
     return el("p", { class: "note" }, parts.filter(Boolean).join(" \u00b7 "));
   }
 
   /** What the model says of it by now, which may have learned since the page of the queue was made. */
   async #refresh(document) {
-    const look = this.toggles.current;
+    const look = wish.category || this.toggles.current;
     try {
       const answer = await this.#categorize(document, look ?? true);
       if (document !== this.queue.current) return;
-      this.toggles.show(orAll(answer.categories));
+      this.toggles.show(withAsked(orAll(answer.categories), this.explanations.get(wish.category)));
       this.#summarize();
       this.explain();
     } catch (error) {
@@ -176,7 +208,16 @@ class ReviewView {
     const explanation = this.explanations.get(name);
     if (document !== this.queue.current || name !== this.toggles.current) return;
     lightUp(this.litText, wholeText(document.text), explanation);
-    fill(this.why, explanation ? [el("h2", {}, explanation.accepted ? "Why " : "Why not ", named(name), "?"), reckoning(explanation), wordList(explanation)] : null);
+    fill(
+      this.why,
+      explanation
+        ? [
+            el("h2", {}, explanation.accepted ? "Why " : "Why not ", named(name), "?"),
+            reckoning(explanation),
+            wordList(explanation),
+          ]
+        : null,
+    );
   }
 
   async another() {
@@ -187,8 +228,20 @@ class ReviewView {
 
   #summarize() {
     const { accept = [], reject = [], categories } = this.toggles.said;
-    const parts = [accept.length ? ["is ", ...listed(accept)] : null, reject.length ? ["is not ", ...listed(reject)] : null].filter(Boolean);
-    fill(this.summary, session.mayCorrect ? ["Saving says: ", categories ? "none of the categories" : parts.flatMap((part, i) => (i ? ["; ", ...part] : part)), "."] : "");
+    const parts = [
+      accept.length ? ["is ", ...listed(accept)] : null,
+      reject.length ? ["is not ", ...listed(reject)] : null,
+    ].filter(Boolean);
+    fill(
+      this.summary,
+      session.mayCorrect
+        ? [
+            "Saving says: ",
+            categories ? "none of the categories" : parts.flatMap((part, i) => (i ? ["; ", ...part] : part)),
+            ".",
+          ]
+        : "",
+    );
   }
 
   async save() {
@@ -197,7 +250,9 @@ class ReviewView {
     this.busy = true;
     const said = this.toggles.said;
     const about = { id: document.id, wasWrong: 0 };
-    const outcome = await this.telling.correct({ document: document.id, ...said }, about).finally(() => (this.busy = false));
+    const outcome = await this.telling
+      .correct({ document: document.id, ...said }, about)
+      .finally(() => (this.busy = false));
     if (outcome.refused) return;
     if (said.create_category) session.look().catch(() => {});
     about.wasWrong = Number(Boolean(outcome.answer?.effect?.mistakes?.length));
@@ -251,23 +306,24 @@ class ReviewView {
     return this.show(document);
   }
 
-  #showProgress() {
-    const { done, total, unsure } = this.queue.counts;
-    const error = tally.saved ? ` \u00b7 of ${tally.saved} saved here ${tally.wrong} had a mistake (${percent(tally.wrong / tally.saved)})` : "";
-    const bar = el("span", { class: "track", role: "progressbar", "aria-label": "Reviewed", "aria-valuemin": 0, "aria-valuemax": total, "aria-valuenow": done }, el("i"));
-    setSize(bar, "--w", total ? done / total : 0);
-    fill(this.progress, bar, el("span", {}, `${done} of ${total} done`, unsure ? `, ${unsure} unsure` : "", error));
-    this.progress.hidden = !total;
-  }
-
   #showNone() {
     const { total } = this.queue.counts;
     if (!total) return fill(this.stage, howToAdd());
     const skipped = this.queue.left;
-    const told = skipped ? `That was the last one. ${many(skipped, "document")} skipped.` : `No document is ${wish.state}${wish.q || wish.category ? " and matches" : ""}.`;
+    const told = skipped
+      ? `That was the last one. ${many(skipped, "document")} skipped.`
+      : `No document is ${wish.state}${wish.q || wish.category ? " and matches" : ""}.`;
     say(told);
-    return fill(this.stage, el("div", { class: "empty" }, el("p", {}, told),
-      skipped ? button("Begin again", () => this.reload(), { class: "primary" }) : null), this.telling.node);
+    return fill(
+      this.stage,
+      el(
+        "div",
+        { class: "empty" },
+        el("p", {}, told),
+        skipped ? button("Begin again", () => this.reload(), { class: "primary" }) : null,
+      ),
+      this.telling.node,
+    );
   }
 
   async add(files) {
@@ -283,20 +339,13 @@ class ReviewView {
   }
 }
 
-/** Who said what of the categories that teachers do not agree on. */
-function disagreement({ disagreement: names = [], corrections = [] }) {
-  if (!names.length) return null;
-  const who = (name, says) => [...new Set(corrections.filter((one) => says(one, name)).map((one) => one.user || "someone"))];
-  return el("div", { class: "caution", id: "disagreement" }, el("p", {}, el("strong", {}, "Teachers disagree.")),
-    names.map((name) => el("p", {}, named(name), ": yes says ", ...listed(who(name, accepts)), "; no says ", ...listed(who(name, rejects)), ".")));
-}
-
 /** What the model says, or all categories as long as it has learned nothing. */
 const orAll = (categories) => (categories?.length ? categories : session.names.map(unsaid));
 
-const arrow = (sign) => el("span", { "aria-hidden": "true" }, sign);
+/** With the category that the queue is for, though it is not among the best. */
+const withAsked = (categories, asked) =>
+  !asked || categories.some(({ category }) => category === asked.category) ? categories : [...categories, asked];
 
-const accepts = ({ accept, categories }, name) => (accept ?? []).includes(name) || (categories ?? []).includes(name);
-const rejects = ({ reject, categories }, name) => (reject ?? []).includes(name) || (Array.isArray(categories) && !categories.includes(name));
+const arrow = (sign) => el("span", { "aria-hidden": "true" }, sign);
 
 export const open = (root) => new ReviewView(root);

@@ -3,7 +3,11 @@
 import { get } from "./api.js";
 import { remember, remembered } from "./memory.js";
 
-const RIGHTS = new Map([["reader", 0], ["teacher", 1], ["admin", 2]]);
+const RIGHTS = new Map([
+  ["reader", 0],
+  ["teacher", 1],
+  ["admin", 2],
+]);
 
 class Session {
   model = null;

@@ -13,10 +13,11 @@ export class Toggles {
   }
 
   /** Begin with another document, of which teachers may have spoken before. */
-  reset(corrections) {
+  reset(corrections, looked = null) {
     this.choices = new Map();
     this.rows = new Map();
     this.current = null;
+    this.looked = looked; // the category to look at first, once it is among them
     this.before = new Map();
     for (const { accept, reject, categories } of corrections) {
       if (categories) this.before.forEach((_, name) => this.before.set(name, false));
@@ -33,9 +34,15 @@ export class Toggles {
     for (const [name, is] of this.before) if (is && !found.has(name)) found.set(name, unsaid(name));
     for (const [name, said] of found) {
       const old = this.choices.get(name);
-      this.choices.set(name, old?.touched ? { ...old, said } : { said, ticked: this.before.get(name) ?? Boolean(said.accepted), rejected: false, touched: false });
+      this.choices.set(
+        name,
+        old?.touched
+          ? { ...old, said }
+          : { said, ticked: this.before.get(name) ?? Boolean(said.accepted), rejected: false, touched: false },
+      );
     }
-    if (this.current === null || !found.has(this.current)) this.current = [...found.keys()][0] ?? null;
+    if (found.has(this.looked)) [this.current, this.looked] = [this.looked, null];
+    if (!found.has(this.current)) this.current = [...found.keys()][0] ?? null;
     this.#draw();
   }
 
@@ -108,7 +115,10 @@ export class Toggles {
     const had = this.node.contains(document.activeElement);
     const top = topOf([...this.choices.values()].map(({ said }) => said));
     this.rows = new Map(this.names.map((name, i) => [name, this.#row(name, i, top)]));
-    fill(this.node, [...this.rows.values()].map(({ node }) => node));
+    fill(
+      this.node,
+      [...this.rows.values()].map(({ node }) => node),
+    );
     this.names.forEach((name) => this.#mark(name));
     if (had) this.#focus();
   }
@@ -118,14 +128,27 @@ export class Toggles {
     const bar = new Bar();
     const known = Number.isFinite(said.score);
     if (known) bar.set(said, top);
-    const box = el("input", { type: "checkbox", disabled: !this.mayCorrect, on: { change: () => this.toggle(name), focus: () => this.#look(name) } });
-    const no = button("not", () => this.reject(name), { class: "no quiet", "aria-label": `not ${name}`, title: "Say that it is not this category (x)", disabled: !this.mayCorrect });
-    const node = el("li", { class: "toggle", data: { category: name }, on: { click: () => this.#look(name) } },
+    const box = el("input", {
+      type: "checkbox",
+      disabled: !this.mayCorrect,
+      on: { change: () => this.toggle(name), focus: () => this.#look(name) },
+    });
+    const no = button("not", () => this.reject(name), {
+      class: "no quiet",
+      "aria-label": `not ${name}`,
+      title: "Say that it is not this category (x)",
+      disabled: !this.mayCorrect,
+    });
+    const node = el(
+      "li",
+      { class: "toggle", data: { category: name }, on: { click: () => this.#look(name) } },
       place < NUMBERED ? key(String(place + 1)) : el("span"),
       el("label", { class: "name" }, box, named(name)),
       el("span", { class: known ? "bar-cell" : "bar-cell unknown", title: known ? spoken(said) : null }, bar.node),
       el("span", { class: "score" }, known ? fixed(said.score) : ""),
-      el("span", { class: "chance" }, known ? percent(said.probability) : ""), no);
+      el("span", { class: "chance" }, known ? percent(said.probability) : ""),
+      no,
+    );
     node.classList.toggle("current", name === this.current);
     return { node, box, no };
   }
