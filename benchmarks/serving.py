@@ -25,8 +25,8 @@ from threading import Thread
 from typing import Any
 
 import numpy as np
-from pages import write_between
 
+from pages import write_between
 from thresher.categorizer import Categorizer
 from thresher.datasets.reading import read_documents
 from thresher.desk import Desk

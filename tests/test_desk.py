@@ -159,7 +159,7 @@ def test_what_a_correction_changed_is_kept_with_it(path: Path) -> None:
         assert (told["promoted"], told["demoted"]) == ({"grain": 3}, {"metal": 3})
         assert desk.correct("b", "crude oil", categories=["energy"]).record.effect["mistakes"] == []  # type: ignore[index]
     with Desk(path) as again:
-        assert [record.effect for record in again.journal.records()][0] == told
+        assert next(record.effect for record in again.journal.records()) == told
         assert again.journal.query("SELECT wrong FROM effects ORDER BY seq") == [(1,), (0,)]
 
 
@@ -182,7 +182,7 @@ def test_an_id_stands_for_one_correction_alone(path: Path) -> None:
         digest = desk.model.digest()
         for other in ({"accept": ["metal"]}, {"categories": ["grain"]}, {"accept": ["grain"], "document": "7"}):
             with pytest.raises(RepeatedIdError, match="record 1"):
-                desk.correct("a", "gold and wheat", **other)  # type: ignore[arg-type]
+                desk.correct("a", "gold and wheat", **other)
         with pytest.raises(RepeatedIdError):
             desk.correct("a", "another text", accept=["grain"])
         with pytest.raises(RepeatedIdError):

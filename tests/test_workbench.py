@@ -355,7 +355,7 @@ def test_history_raises_the_alarm_when_errors_grow(page: Page, desk: Served, oth
     right = next(document for document in others if desk.categorize(text=document.text)["categories"])
     (known, *_) = [one["category"] for one in desk.categorize(text=right.text)["categories"]]
     for i in range(210):
-        said = {"accept": [known]} if i < 110 else {"reject" if i % 2 else "accept": [known]}
+        said: dict[str, Any] = {"accept": [known]} if i < 110 else {"reject" if i % 2 else "accept": [known]}
         desk.correct(text=f"{right.text} {i % 3}", **said)
     told = desk.get("/v1/stats")["drift"]
     page.go("history", "#history > li")
