@@ -2,12 +2,14 @@
 
 import asyncio
 import contextlib
+import gc
 import json
 import os
 import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -117,7 +119,14 @@ def serve(
         timeout_graceful_shutdown=_GRACE, h11_max_incomplete_event_size=LARGEST_HEAD, proxy_headers=False,
     )  # fmt: skip
     running.append(Server(config))
-    service.opening.add_done_callback(lambda done: None if done.exception() else ready(service))
+
+    def opened(done: "Future[None]") -> None:
+        if done.exception() is None:
+            gc.collect()
+            gc.freeze()  # or else looking through all that was imported halts every request for 40 ms now and then
+            ready(service)
+
+    service.opening.add_done_callback(opened)
     try:
         if not failures:
             running[0].run(sockets=[listening])
