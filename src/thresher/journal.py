@@ -135,7 +135,7 @@ class Journal:
     def _set_up(self, connection: sqlite3.Connection) -> None:
         """Set what durability rests on and read it back; make the tables of a new file, and check those of an old."""
         for name, value in _PRAGMAS.items():
-            connection.execute(f"PRAGMA {name}={value}")
+            connection.execute(f"PRAGMA {name}={value}").fetchall()  # to its end: only there does it say that it failed
             (found,) = connection.execute(f"PRAGMA {name}").fetchone() or (0,)
             if str(found).lower() != str(value):
                 raise JournalError(f"{self.path}: SQLite has {name}={found}, and durability needs {value}")

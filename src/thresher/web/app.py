@@ -224,11 +224,7 @@ def _add_reading(app: FastAPI, service: Service) -> None:
         """List the categories and how well they do."""
         _holder(request, "reader")
         service.check_ready()
-        found = await asyncio.to_thread(service.categories)
-        counts = await asyncio.wrap_future(service.write(service.counts_by_category))
-        for row in found["categories"]:
-            row["corrections"] = counts[row["name"]]
-        return _answer(found)
+        return _answer(await asyncio.to_thread(service.categories))
 
     @app.get("/v1/categories/{name:path}", **_route(outcomes.Category))
     async def category(request: Request, name: str) -> Response:
@@ -236,9 +232,8 @@ def _add_reading(app: FastAPI, service: Service) -> None:
         _holder(request, "reader")
         service.check_ready()
         found = await asyncio.to_thread(service.category, name)
-        told = service.write(lambda: (service.latest_mistakes(name), service.counts_by_category()[name]))
-        mistakes, count = await asyncio.wrap_future(told)
-        return _answer(found | {"mistakes": mistakes, "corrections": count})
+        mistakes = await asyncio.wrap_future(service.write(lambda: service.latest_mistakes(name)))
+        return _answer(found | {"mistakes": mistakes})
 
     @app.get("/v1/queue", **_route(outcomes.Queue))
     async def queue(

@@ -146,7 +146,7 @@ class CategoryRow(BaseModel):
     recall: float | None
     f1: float | None
     break_even: float | None
-    corrections: int | None = None
+    corrections: int
 
 
 class Categories(BaseModel):

@@ -75,15 +75,18 @@ class Service:
         self._forget()
         self.desk = desk
         self.pool = Pool(desk.journal)
-        self._read_curve()
+        self._read_records()
         self._publish()
         self.state = "ready"
 
-    def _read_curve(self) -> None:
+    def _read_records(self) -> None:
+        """Count the corrections that stand: of whom, of which categories, and which found the model wrong."""
         rows = self.desk.journal.query(
             "SELECT seq, user, wrong FROM records LEFT JOIN effects USING (seq) "
             "WHERE kind = 'correction' AND undone_by IS NULL ORDER BY seq"
         )
+        bodies = self.desk.journal.query("SELECT body FROM records WHERE kind = 'correction' AND undone_by IS NULL")
+        self.named = Counter(name for (body,) in bodies for name in _categories_of(json.loads(body)))
         pending = self.desk.effects
         self.curve = LearningCurve(
             bool(pending[seq]["mistakes"]) if seq in pending else wrong for seq, _, wrong in rows
@@ -106,9 +109,15 @@ class Service:
         return hasattr(self, "desk") and self.desk.failed_at > 0
 
     def write(self, function: Callable[[], Result]) -> "Future[Result]":
-        """Have something done by the writing thread, in its turn."""
+        """Have something done by the writing thread, in its turn, unless the journal breaks before."""
+
+        def in_turn() -> Result:
+            if self.state == "broken":
+                self.check_ready()
+            return function()
+
         self.check_ready()
-        return self._writer.call(function)
+        return self._writer.call(in_turn)
 
     def check_ready(self) -> None:
         """Refuse what comes before the journal is replayed, or after it broke."""
@@ -123,12 +132,13 @@ class Service:
 
     def close(self) -> None:
         """Finish what waits, keep a snapshot and give the journal up."""
-        was, self.state = self.state, "ending"
-        self._writer.end(lambda: self._close(was == "broken"))
+        if self.state != "broken":
+            self.state = "ending"
+        self._writer.end(self._close)
 
-    def _close(self, broken: bool) -> None:
+    def _close(self) -> None:
         if hasattr(self, "desk"):
-            if broken:
+            if self.state == "broken":
                 self.desk.journal.close()
             else:
                 self._write_model()
@@ -224,6 +234,7 @@ class Service:
             "threshold": float(model.decisions.thresholds[number]),
             "features": model.count_weights(name),
             **{rate: row[rate] if has_any else None for rate in ("precision", "recall", "f1", "break_even")},
+            "corrections": self.named[name],
         }
 
     def category(self, name: str) -> dict[str, Any]:
@@ -314,6 +325,7 @@ class Service:
         if not taught.repeated:
             self.curve.add(bool(effect["mistakes"]))
             self.users[user] += 1
+            self.named.update(_categories_of(taught.record.body))
             if given.document is not None:
                 self.pool.corrected(given.document)
             self._publish()
@@ -384,7 +396,7 @@ class Service:
         )
         if given.words:
             self.desk.correct(f"{id} words", " ".join(given.words), accept=names, user=user)
-            self._read_curve()
+            self._read_records()
         self._publish()
         return {"seq": record.seq, "id": id, "position": self.desk.position, "categories": self.desk.model.categories}
 
@@ -411,7 +423,7 @@ class Service:
             undone_by = self.desk.undo(f"undo {record.seq}", [record.seq], user).seq
             if record.body.get("document") in self.pool.documents:
                 self.pool.set_state(record.body["document"], "open")
-            self._read_curve()
+            self._read_records()
             self._publish()
         else:
             undone_by = record.undone_by
@@ -426,14 +438,6 @@ class Service:
             found = list(journal.records(after or 0, limit + 1))
         shown = [answers.recorded(self.desk.with_effect(record)) for record in found[:limit]]
         return {"corrections": shown, "next": found[limit - 1].seq if len(found) > limit else None}
-
-    def counts_by_category(self) -> Counter[str]:
-        """Return how many corrections that stand name each category."""
-        rows = self.desk.journal.query(
-            "SELECT body FROM records WHERE kind = 'correction' AND undone_by IS NULL ORDER BY seq DESC LIMIT 20000"
-        )
-        return Counter(name for (body,) in rows for key, names in json.loads(body).items() if key != "document"
-                       for name in names)  # fmt: skip
 
     def backup(self) -> dict[str, Any]:
         """Write a copy of the journal beside it, and return the name of its folder and how many records it has."""
@@ -450,6 +454,7 @@ class Service:
             raise Problem(409, "the file holds another model than this journal's (new_journal puts the journal aside)")
         folder, path = desk.journal.folder, desk.path
         desk.close()
+        self.state = "starting"  # what fails from here on leaves nothing to go on with
         aside = Path(tempfile.mkdtemp(prefix=f"{folder.name}.before-", dir=folder.parent))
         folder.rename(aside / folder.name)
         self._open(Desk(path, folder, new=True))
@@ -463,6 +468,10 @@ def _named(record: Record) -> dict[str, Any]:
 def clean(name: str) -> str:
     """Return a name as it is kept: composed, and without blanks around it."""
     return unicodedata.normalize("NFC", name).strip()
+
+
+def _categories_of(body: dict[str, Any]) -> list[str]:
+    return [name for key in ("accept", "reject", "categories") for name in body.get(key) or ()]
 
 
 def check_visible(name: str) -> None:

@@ -63,7 +63,25 @@ class PromptProtocol(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, ended by the signals that end other verbs; a second signal hurries it, and loses nothing."""
+    """uvicorn's server, ended by the signals that end other verbs; a second signal hurries it, and loses nothing.
+
+    Parameters
+    ----------
+    config : uvicorn.Config
+        What to serve, and how.
+    listens : callable
+        Called once requests are taken, and signals end it as they should.
+    """
+
+    def __init__(self, config: uvicorn.Config, listens: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._listens = listens
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to take requests."""
+        await super().startup(sockets)
+        if self.started:
+            self._listens()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -118,7 +136,6 @@ def serve(
         log_level="error", server_header=False, limit_concurrency=500, timeout_keep_alive=5,
         timeout_graceful_shutdown=_GRACE, h11_max_incomplete_event_size=LARGEST_HEAD, proxy_headers=False,
     )  # fmt: skip
-    running.append(Server(config))
 
     def opened(done: "Future[None]") -> None:
         if done.exception() is None:
@@ -126,7 +143,8 @@ def serve(
             gc.freeze()  # or else looking through all that was imported halts every request for 40 ms now and then
             ready(service)
 
-    service.opening.add_done_callback(opened)
+    # Only who can be reached is ready, and so nobody is told before.
+    running.append(Server(config, lambda: service.opening.add_done_callback(opened)))
     try:
         if not failures:
             running[0].run(sockets=[listening])

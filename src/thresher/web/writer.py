@@ -54,6 +54,8 @@ class Writer:
     def _run(self) -> None:
         while (waiting := self._line.get()) is not None:
             future, function = waiting
+            if not future.set_running_or_notify_cancel():  # whoever asked has left
+                continue
             try:
                 result = function()
             except BaseException as error:
