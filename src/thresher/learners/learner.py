@@ -1,5 +1,6 @@
 """What the three learners share: parameters, fit, partial_fit, score. Each learner's own file gives its rule."""
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, fields
 from numbers import Integral
@@ -19,9 +20,20 @@ from thresher.learners.parameters import LARGEST, SHARED, Range, check_parameter
 from thresher.learners.rows import as_rows, strengths
 from thresher.learners.settings import Settings
 from thresher.learners.slices import SLICE_WORK
-from thresher.learners.training import Discarding, Progress, Report, Schedule, Training, train_listed
+from thresher.learners.training import (
+    Discarding,
+    History,
+    Plan,
+    Progress,
+    Report,
+    Schedule,
+    Training,
+    train_listed,
+)
 from thresher.spilling import is_spilled, joined_rows, parts_of
 from thresher.threads import count_threads
+
+Train = Callable[[Examples, Plan, int, Report | None], tuple[Blocks | ListedWeights, History]]
 
 
 @dataclass(kw_only=True, eq=False)
@@ -107,6 +119,13 @@ class MistakeDrivenLearner(Settings):
             strong = strengths(rows, self.strength, self.normalize, checked=True, out=rows.data)
         return self._fit(strong, listed_labels(labels), np.ones(1), n_categories, progress)
 
+    def fit_strengths(
+        self, strong: Rows, labels: Labels, n_categories: int, progress: Report | None = None, train: Train | None = None
+    ) -> Self:
+        """Learn from the start, from rows that hold strengths already; `train` makes the passes in another way."""
+        self._check_parameters()
+        return self._fit(strong, labels, np.ones(1), n_categories, progress, train)
+
     def _fit(
         self,
         strong: Rows,
@@ -114,6 +133,7 @@ class MistakeDrivenLearner(Settings):
         times: NDArray[np.float64],
         n_categories: int | None,
         progress: Report | None,
+        train: Train | None = None,
     ) -> Self:
         average_active = self._measured(strong)
         examples = Examples(strong, labels, self._steps(average_active, times))
@@ -121,8 +141,9 @@ class MistakeDrivenLearner(Settings):
         rule, schedule = self._rule(average_active, revive=False), self._schedule(average_active)
         start, n_threads = self._start(average_active), count_threads(self.n_threads)
         blocks: Blocks | ListedWeights
-        if self.sparse:
-            blocks, history = train_listed(examples, rule, schedule, start, count, n_threads, progress)
+        if train is not None or self.sparse:
+            plan = Plan(rule, schedule, start, count, self.sparse)
+            blocks, history = (train or train_listed)(examples, plan, n_threads, progress)
         else:
             blocks = Blocks(start, examples.rows.n_features, count, self.block_width)
             history = Training(examples, rule, schedule, blocks).run(n_threads, progress)

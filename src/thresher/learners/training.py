@@ -11,9 +11,9 @@ from thresher.kernels.passes import Examples, Lanes, learn_rows
 from thresher.kernels.regularized import learn_regularized_rows
 from thresher.kernels.shuffle import seeded_state, shuffle_rows
 from thresher.kernels.weights import REGULARIZED_WINNOW, Rule, Weights, drop_features
-from thresher.learners.blocks import NOT_KEPT, WIDEST_BLOCK, Blocks, Start
+from thresher.learners.blocks import NOT_KEPT, WIDEST_BLOCK, Blocks, Matrices, Start
 from thresher.learners.labels import labels_of
-from thresher.learners.listed_weights import ListedWeights, joined_entries, met_entries
+from thresher.learners.listed_weights import Entries, ListedWeights, joined_entries, met_entries
 from thresher.learners.slices import slices
 from thresher.spilling import is_spilled, release_rows
 
@@ -224,34 +224,73 @@ class Training:
         return History(np.maximum(mistakes, 0), (mistakes >= 0).sum(axis=0))
 
 
-def train_listed(
-    examples: Examples,
-    rule: Rule,
-    schedule: Schedule,
-    start: Start,
-    n_categories: int,
-    n_threads: int,
-    report: Report | None = None,
-) -> tuple[ListedWeights, History]:
-    """Train group after group of categories in blocks, and keep of each group only the weights that were met."""
-    n_features = examples.rows.n_features
-    size = max(GROUP_WEIGHTS // max(n_features, 1) // WIDEST_BLOCK, n_threads) * WIDEST_BLOCK
-    entries, histories, counts = [], [], []
-    for first in range(0, n_categories, size):
-        group = np.arange(first, min(first + size, n_categories))
-        blocks = Blocks(start, n_features, len(group))
+class Trained(NamedTuple):
+    """What became of a group of categories: all their weights, or of sparse ones those that were met; and how."""
+
+    weights: Matrices | Entries
+    examples: NDArray[np.int64]
+    history: History
+
+
+class Plan(NamedTuple):
+    """How categories are to be trained: from where, by which rule, in which passes, and what is kept."""
+
+    rule: Rule
+    schedule: Schedule
+    start: Start
+    n_categories: int
+    sparse: bool
+
+
+def train_group(
+    examples: Examples, plan: Plan, group: NDArray[np.int64], n_threads: int, report: Report | None = None
+) -> Trained:
+    """Train some categories, whose numbers follow one another; the others change nothing of the result."""
+    blocks = Blocks(plan.start, examples.rows.n_features, len(group))
+    if plan.sparse:
         blocks.forget()
-        labels = labels_of(examples.labels, group, n_categories)
-        training = Training(examples._replace(labels=labels), rule, schedule, blocks)
-        histories.append(training.run(n_threads, _share(report, first, len(group), n_categories)))
-        found = met_entries(blocks)
-        entries.append(found._replace(categories=found.categories + np.int32(first)))
-        counts.append(blocks.count_by_category(blocks.examples))
-    weights = ListedWeights(start, n_features, np.concatenate(counts), joined_entries(entries))
+    labels = labels_of(examples.labels, group, plan.n_categories)
+    training = Training(examples._replace(labels=labels), plan.rule, plan.schedule, blocks)
+    history = training.run(n_threads, report)
+    counts = blocks.count_by_category(blocks.examples)
+    if not plan.sparse:
+        return Trained(blocks.matrices(list(range(len(group)))), counts, history)
+    found = met_entries(blocks)
+    return Trained(found._replace(categories=found.categories + np.int32(group[0])), counts, history)
+
+
+def joined_groups(
+    groups: list[Trained], plan: Plan, n_features: int, width: int | None = None
+) -> tuple[Blocks | ListedWeights, History]:
+    """Return the weights of all categories from those of groups, in their order."""
+    examples = np.concatenate([group.examples for group in groups])
+    weights: Blocks | ListedWeights
+    if plan.sparse:
+        entries = [group.weights for group in groups if isinstance(group.weights, Entries)]
+        weights = ListedWeights(plan.start, n_features, examples, joined_entries(entries))
+    else:
+        matrices = [group.weights.weights for group in groups if isinstance(group.weights, Matrices)]
+        joined = Weights._make(np.concatenate(arrays, axis=1) for arrays in zip(*matrices, strict=True))
+        weights = Blocks.from_matrices(plan.start, Matrices(joined, examples), width)
+    histories = [group.history for group in groups]
     n_passes = max(len(history.mistakes) for history in histories)
     mistakes = [np.pad(history.mistakes, ((0, n_passes - len(history.mistakes)), (0, 0))) for history in histories]
     passes = np.concatenate([history.n_passes for history in histories])
     return weights, History(np.concatenate(mistakes, axis=1), passes)
+
+
+def train_listed(
+    examples: Examples, plan: Plan, n_threads: int, report: Report | None = None
+) -> tuple[Blocks | ListedWeights, History]:
+    """Train group after group of categories in blocks, and keep of each group only the weights that were met."""
+    n_features, n_categories = examples.rows.n_features, plan.n_categories
+    size = max(GROUP_WEIGHTS // max(n_features, 1) // WIDEST_BLOCK, n_threads) * WIDEST_BLOCK
+    trained = []
+    for first in range(0, n_categories, size):
+        group = np.arange(first, min(first + size, n_categories))
+        share = _share(report, first, len(group), n_categories)
+        trained.append(train_group(examples, plan, group, n_threads, share))
+    return joined_groups(trained, plan, n_features)
 
 
 def _share(report: Report | None, first: int, count: int, n_categories: int) -> Report | None:

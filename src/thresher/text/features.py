@@ -121,27 +121,46 @@ class TextFeatures:
 
         Where the rows would take more `memory` than that, in bytes, they are kept in temporary files.
         """
-        seen, found, ends = Vocabulary(), SpillingArray(np.int64, memory), list[NDArray[np.int64]]()
-        totals = np.zeros(_FIRST_TOTALS, dtype=np.int64)
+        seen, found = Vocabulary(), SpillingArray(np.int64, memory)
+        ends, totals = self.count(texts, seen, found)
+        if not ends:
+            raise TextError("there are no texts to learn from")
+        renumbered = self.keep(seen, totals)
+        rows = _all_rows(found, ends, renumbered, self.vocabulary.count, memory)
+        give_back()
+        self.note_documents(len(rows.indptr) - 1, documents_with(rows))
+        return rows
+
+    def count(
+        self, texts: Iterable[Text], seen: Vocabulary, found: SpillingArray
+    ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+        """Count the features of texts: fills the vocabulary and the entries of all documents, one batch a piece.
+
+        Returns where the documents of each batch end in its piece, and how often each feature occurs.
+        """
+        ends, totals = list[NDArray[np.int64]](), np.zeros(_FIRST_TOTALS, dtype=np.int64)
         for counted, stops in self._entries(texts, seen, grow=True, most=FIT_TEXTS):
             ends.append(stops)
             found.append(counted.copy())  # without the room behind it
             if seen.count > len(totals):
                 totals = np.concatenate((totals, np.zeros(seen.count, dtype=np.int64)))
             add_counts(counted, totals)
-        if not ends:
-            raise TextError("there are no texts to learn from")
         give_back()
-        chosen = self._choose(totals[: seen.count])
+        return ends, totals[: seen.count]
+
+    def keep(self, seen: Vocabulary, totals: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Keep the features that occur often enough, and return the new number of each that was seen, or -1."""
+        chosen = self._choose(totals)
         first = _first_features(self.has_constant, self.max_features)
         self.vocabulary = first.followed_by(seen, chosen)
         renumbered = np.full(seen.count, -1, dtype=np.int64)
         renumbered[chosen] = first.count + np.arange(len(chosen))
-        rows = _all_rows(found, ends, renumbered, self.vocabulary.count, memory)
-        give_back()
-        self.n_documents, self.document_counts = len(rows.indptr) - 1, documents_with(rows)
-        self.document_counts[: first.count] = self.n_documents
-        return rows
+        return renumbered
+
+    def note_documents(self, n_documents: int, counts: NDArray[np.int64]) -> None:
+        """Remember how many documents there were, and how many of them have each feature."""
+        self.n_documents, self.document_counts = n_documents, counts
+        self.document_counts[: int(self.has_constant)] = n_documents
 
     def _choose(self, totals: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of the features to keep, the most frequent first."""

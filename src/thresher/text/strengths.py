@@ -27,12 +27,17 @@ def inverse_frequencies(rows: Rows, constant: bool = False) -> NDArray[np.float3
     >>> inverse_frequencies(Rows(np.array([0, 2, 3]), np.array([0, 1, 0]), np.ones(3), 2)).round(2)
     array([0.88, 1.24], dtype=float32)
     """
-    n_documents = len(rows.indptr) - 1
-    documents = documents_with(rows)
+    return frequencies_of(documents_with(rows), len(rows.indptr) - 1, len(rows.indices), constant)
+
+
+def frequencies_of(
+    documents: NDArray[np.int64], n_documents: int, n_entries: int, constant: bool = False
+) -> NDArray[np.float32]:
+    """Return each feature's idf from the number of documents with it, of all documents and of all their features."""
     having = np.append(n_documents, documents[1:]) if constant else documents
     idf = 1 + logarithm((1 + n_documents) / (1 + having))
     total = np.cumsum(idf * documents)[-1]  # summed one by one: the same bits everywhere
-    return np.asarray((idf / (total / max(len(rows.indices), 1))).astype(np.float32))
+    return np.asarray((idf / (total / max(n_entries, 1))).astype(np.float32))
 
 
 def late_frequency(idf: NDArray[np.float32], n_documents: int, document_counts: NDArray[np.int64]) -> np.float32:
