@@ -1,8 +1,10 @@
-"""Runs the service within the test process, on a thread and a free port, over a model of a made-up corpus."""
+"""Runs the service on a free port: on a thread of the test process, over a model of a made-up corpus, or as a verb."""
 
 import asyncio
 import json
+import os
 import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,8 +16,8 @@ from typing import Any, NamedTuple
 
 import httpx
 import pytest
-import uvicorn
 
+from cli import COMMAND
 from corpora import made_up
 from thresher import Categorizer
 from thresher.datasets.document import Document
@@ -168,18 +170,22 @@ def new_model(folder: Path, count: int = LEARNED) -> Path:
     return path
 
 
-class _Threaded(uvicorn.Server):
+class _Threaded(serving.Server):
     """A server that leaves the signals alone, as those of other threads than the first must."""
 
     running: "_Threaded | None" = None
 
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         _Threaded.running = self
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+
+def _is_listening() -> bool:
+    return _Threaded.running is not None and _Threaded.running.started
 
 
 @contextmanager
@@ -220,10 +226,12 @@ def served(
 
     thread = threading.Thread(target=run, name="server")
     thread.start()
-    while (server := _Threaded.running) is None or not made or (wait and not ready.is_set()):
+    while not failures and not (_is_listening() and (ready.is_set() or not wait)):
         thread.join(0.005)
-    _Threaded.running = None
     assert not failures, failures
+    server = _Threaded.running
+    assert server is not None
+    _Threaded.running = None
     running = Served(f"http://127.0.0.1:{port}", made[0], model, tokens is not None)
     try:
         yield running
@@ -249,3 +257,35 @@ def all_at_once(service: Served, requests: Sequence[tuple[str, str, Any]]) -> li
             return list(await asyncio.gather(*asked))
 
     return asyncio.run(ask())
+
+
+class Started(NamedTuple):
+    """A service that runs in a process of its own: what it printed, and how to ask it."""
+
+    process: "subprocess.Popen[str]"
+    said: dict[str, Any]
+    client: httpx.Client
+
+
+@contextmanager
+def started(*arguments: str | Path, ends: int = 0, **environment: str | Path) -> Iterator[Started]:
+    """Run `thresher serve` on a free port while the block runs, and end it as a system would."""
+    env = {name: value for name, value in os.environ.items() if name != "THRESHER_TOKEN"}
+    env |= {name: str(value) for name, value in environment.items()}
+    command = [*COMMAND, "serve", *map(str, arguments), "--port", "0", "--json"]
+    with subprocess.Popen(
+        command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        try:
+            line = process.stdout.readline()
+            assert line, process.stderr.read()
+            said = json.loads(line)
+            headers = {"Authorization": f"Bearer {said['token']}"} if said["token"] else {}
+            with httpx.Client(base_url=said["url"], headers=headers, trust_env=False, timeout=30) as client:
+                yield Started(process, said, client)
+            process.terminate()
+            assert process.wait(20) == ends, process.stderr.read()
+        finally:
+            process.kill()

@@ -7,7 +7,7 @@ from copy import copy
 from functools import partial
 from itertools import chain
 from os import PathLike
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numba
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from thresher import __version__, category_changes, contents, store
 from thresher.category_names import category_set, category_sets, new_names, some
-from thresher.choices import NO_CHOICE, Trial, choose_settings
+from thresher.choices import NO_CHOICE, Choice, Trial, choose_settings
 from thresher.compression import Compression, compress
 from thresher.decisions import Decisions
 from thresher.errors import NotFittedError, ParameterError, TextError, ThresherError
@@ -25,6 +25,7 @@ from thresher.kernels.elementary import sigmoid
 from thresher.kernels.rows import Labels, Rows
 from thresher.kernels.weights import LARGEST_WEIGHT
 from thresher.learners.labels import as_labels, judgements
+from thresher.learners.learner import MistakeDrivenLearner
 from thresher.learners.rows import row_slices
 from thresher.newcomers import is_young, teach_young
 from thresher.prediction import Prediction, best, predictions
@@ -42,7 +43,7 @@ from thresher.settings import (
 from thresher.spilling import SpillingTexts
 from thresher.streaming import Streamed, stream
 from thresher.text.analysers import Text
-from thresher.text.features import batches
+from thresher.text.features import TextFeatures, batches
 from thresher.text.strengths import WEIGHED, late_frequency, weighed
 from thresher.threads import ahead
 from thresher.tuning import Step, reporter, tuned_decisions, watched
@@ -51,6 +52,18 @@ Scores = NDArray[np.float32]
 Empty = NDArray[np.bool_]
 Result = TypeVar("Result")
 SCORES_AT_ONCE = 2**18  # documents x categories: what is made of them stays in a core's cache
+
+
+class Fitted(NamedTuple):
+    """What a model is made of after `fit`."""
+
+    features: TextFeatures
+    learner: MistakeDrivenLearner
+    categories: list[str]
+    choice: Choice
+    decisions: Decisions
+    idf: NDArray[np.float32]
+    reservoir: Reservoir
 
 
 class Categorizer:
@@ -148,9 +161,13 @@ class Categorizer:
         learner = new_learner(settings)
         decisions = tuned_decisions(settings, strong, labels, len(names), progress, choice.held_out)
         learner.fit_checked(strong, labels, len(names), reporter("learn", progress))
-        self.features, self.learner, self.categories = features, learner, names
-        self.chosen, self.trials = choice.settings, choice.trials
-        self.decisions, self.idf, self.reservoir = decisions, idf, reservoir
+        return self.adopt(Fitted(features, learner, names, choice, decisions, idf, reservoir))
+
+    def adopt(self, fitted: "Fitted") -> Self:
+        """Become what was fitted, here or on a cluster."""
+        self.features, self.learner, self.categories = fitted.features, fitted.learner, fitted.categories
+        self.chosen, self.trials = fitted.choice.settings, fitted.choice.trials
+        self.decisions, self.idf, self.reservoir = fitted.decisions, fitted.idf, fitted.reservoir
         self._is_view = False
         return self
 

@@ -181,7 +181,7 @@ def _sample(
     effort: Effort,
 ) -> Sample:
     """Return as many documents as the budget and the memory allow for the dearest view."""
-    peeked = [texts[i] for i in _spread(len(texts), _PEEK)]
+    peeked = _at(texts, _spread(len(texts), _PEEK))
     dearest = settings["analyser"] if "analyser" in given else effort.views[-1]
     active = len(new_features(dict(settings) | {"analyser": dearest, "min_count": 1}).fit(peeked).indices) / len(peeked)
     work = _half(settings["max_passes"]) * (1 + active) * n_categories  # of one document
@@ -189,7 +189,13 @@ def _sample(
     chosen = _spread(len(texts), int(most))
     own = [labels[i] for i in chosen]
     truth, one_each = truth_of(own, n_categories), choose_policy([len(row) for row in own]) == "exactly-one"
-    return Sample([texts[i] for i in chosen], own, truth, folds(truth, _PARTS), one_each, len(texts))
+    return Sample(_at(texts, chosen), own, truth, folds(truth, _PARTS), one_each, len(texts))
+
+
+def _at(texts: Sequence[Text], numbers: list[int]) -> list[Text]:
+    """Return some of the texts; from texts that are elsewhere, all at once."""
+    fetched: list[Text] | None = texts.at(numbers) if hasattr(texts, "at") else None
+    return [texts[i] for i in numbers] if fetched is None else fetched
 
 
 def _half(passes: int) -> int:

@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import sqlite3
+import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -50,6 +51,7 @@ _RECORDS = "SELECT records.*, effect FROM records LEFT JOIN effects USING (seq)"
 
 
 LONGEST_ID = 200
+_ATTEMPTS, _PAUSE = 10, 0.01  # to take the lock, and seconds between them
 
 
 class Record(NamedTuple):
@@ -333,7 +335,8 @@ def owner_of(folder: str | os.PathLike[str]) -> str | None:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         return None
     except OSError:
-        return os.read(descriptor, 20).decode("ascii", "replace").strip() or "unknown"
+        time.sleep(_PAUSE)  # it may have taken it this very moment, and not have said so yet
+        return _owner(descriptor)
     finally:
         os.close(descriptor)
 
@@ -342,16 +345,31 @@ def _locked(path: Path) -> int:
     """Return an open file that this process alone has locked, with its number in it; the lock ends with the process."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        owner = os.read(descriptor, 20).decode("ascii", "replace").strip()
+        if not _takes_lock(descriptor):
+            raise JournalBusyError(f"{path.parent}: process {_owner(descriptor)} has the journal (stop it first)")
+        os.truncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
+    except BaseException:
         os.close(descriptor)
-        if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
-            raise
-        raise JournalBusyError(f"{path.parent}: process {owner or 'unknown'} has the journal (stop it first)") from None
-    os.truncate(descriptor, 0)
-    os.write(descriptor, f"{os.getpid()}\n".encode())
+        raise
     return descriptor
+
+
+def _takes_lock(descriptor: int) -> bool:
+    """Lock a file if nobody has it; `owner_of` has it for a moment, and whoever just took it needs one to say so."""
+    for attempt in range(_ATTEMPTS):
+        time.sleep(_PAUSE if attempt else 0)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError as error:
+            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                raise
+    return False
+
+
+def _owner(descriptor: int) -> str:
+    return os.pread(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"
 
 
 def _json(value: Any) -> str | None:

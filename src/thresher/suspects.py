@@ -24,7 +24,7 @@ from thresher.settings import new_learner
 from thresher.text.analysers import Text
 from thresher.text.features import TextFeatures
 from thresher.text.strengths import WEIGHED, inverse_frequencies, weighed
-from thresher.tuning import Report, held_out_scores, reporter
+from thresher.tuning import Report, fold_here, held_out_scores, reporter
 
 Ints = NDArray[np.int64]
 
@@ -147,7 +147,9 @@ def _worst(suspicions: Scores) -> Truth:
 
 def _judgements(settings: Mapping[str, Any], collection: Collection, report: Report | None) -> tuple[Scores, Doubts]:
     """Return held-out scores and doubts, made in two rounds: the second does not learn from the first one's worst."""
-    scores = held_out_scores(settings, *collection, report)
+    rows, labels, truth = collection
+    score_fold = fold_here(settings, rows, labels, truth.shape[1])
+    scores = held_out_scores(settings["folds"], truth, np.arange(len(labels)), score_fold, report)
     return _second_round(settings, collection, _worst(_suspicions(scores, collection.truth, settings["theta"])), report)
 
 

@@ -26,6 +26,8 @@ class Step(NamedTuple):
 
 
 Report = Callable[[Step], None]
+Ints = NDArray[np.int64]
+ScoreFold = Callable[[Ints, Ints, Any], NDArray[np.float32]]  # rows to learn, rows to score, and whom to report to
 
 
 def tuned_decisions(
@@ -35,11 +37,13 @@ def tuned_decisions(
     n_categories: int,
     progress: Report | None = None,
     known: Mapping[int, NDArray[np.float32]] | None = None,
+    score_fold: ScoreFold | None = None,
 ) -> Decisions:
     """Return thresholds, probabilities and policy as the settings want them.
 
     With fixed thresholds, or too few documents to hold some out, all thresholds are theta. `known` are the scores of
-    held-out parts that trials of the same settings on the same documents have made already.
+    held-out parts that trials of the same settings on the same documents have made already. `score_fold` makes the
+    others in another way than here.
     """
     policy, goal = settings["policy"], settings["thresholds"]
     if policy == "auto":
@@ -50,35 +54,45 @@ def tuned_decisions(
     most = min(len(labels), max(min(MOST_TUNED // n_categories, int(MOST_ACTIVE / active)), 100))
     chosen = np.unique(np.linspace(0, len(labels) - 1, most).astype(np.int64))
     if len(chosen) < len(labels):
-        rows, labels, known = select_rows(rows, chosen), [labels[i] for i in chosen], None
+        labels, known = [labels[i] for i in chosen], None
+        rows = rows if score_fold is not None else select_rows(rows, chosen)
     truth = truth_of(labels, n_categories)
-    scores = held_out_scores(settings, rows, labels, truth, progress, known)
+    if score_fold is None:
+        score_fold, chosen = fold_here(settings, rows, labels, n_categories), np.arange(len(labels))
+    scores = held_out_scores(settings["folds"], truth, chosen, score_fold, progress, known)
     return tune_decisions(scores, truth, goal, float(settings["theta"]), policy)
 
 
 def held_out_scores(
-    settings: Mapping[str, Any],
-    rows: Rows,
-    labels: list[list[int]],
+    count: int,
     truth: NDArray[np.bool_],
+    numbers: Ints,
+    score_fold: ScoreFold,
     progress: Report | None = None,
     known: Mapping[int, NDArray[np.float32]] | None = None,
 ) -> NDArray[np.float32]:
-    """Return each document's raw scores by a learner that has not seen it."""
+    """Return each document's raw scores by a learner that has not seen it; `numbers` are those of their rows."""
     scores = np.empty(truth.shape, dtype=np.float32)
-    count, n_categories = settings["folds"], truth.shape[1]
     parts = folds(truth, count)
     for fold in range(count):
         inside, outside = np.flatnonzero(parts != fold), np.flatnonzero(parts == fold)
         if known and fold in known:
             scores[outside] = known[fold]
-            continue
-        learner = new_learner(settings)
-        report = reporter(f"validate {fold + 1}/{count}", progress)
-        own_labels = [labels[i] for i in inside]
-        learner.fit_checked(select_rows(rows, inside), own_labels, n_categories, report)
-        scores[outside] = learner.score_checked(select_rows(rows, outside))
+        else:
+            report = reporter(f"validate {fold + 1}/{count}", progress)
+            scores[outside] = score_fold(numbers[inside], numbers[outside], report)
     return scores
+
+
+def fold_here(settings: Mapping[str, Any], rows: Rows, labels: list[list[int]], n_categories: int) -> ScoreFold:
+    """Return what learns some of the rows, and scores others, in this process."""
+
+    def score_fold(inside: Ints, outside: Ints, report: Any) -> NDArray[np.float32]:
+        learner, own = new_learner(settings), [labels[i] for i in inside]
+        learner.fit_checked(select_rows(rows, inside), own, n_categories, report)
+        return learner.score_checked(select_rows(rows, outside))
+
+    return score_fold
 
 
 def truth_of(labels: list[list[int]], n_categories: int) -> NDArray[np.bool_]:

@@ -39,7 +39,9 @@ def serve(
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[str, typer.Option(help="0 takes any that is free.")] = PORT,
     token: Annotated[str | None, typer.Option(envvar="THRESHER_TOKEN", help="What a request must bear.")] = None,
-    tokens: Annotated[Path | None, typer.Option(help="A TOML file with a token and role for each person.")] = None,
+    tokens: Annotated[
+        Path | None, typer.Option(help="A TOML file with a token and role for each person.", readable=False)
+    ] = None,
     no_auth: Annotated[bool, typer.Option("--no-auth", help="Ask for no token; on this machine alone.")] = False,
     journal: Annotated[Path | None, typer.Option(help="Folder of the journal.", metavar="FOLDER")] = None,
     new_journal: Annotated[bool, typer.Option("--new-journal", help="Begin a new journal if it is missing.")] = False,
@@ -70,10 +72,11 @@ def serve(
     except ImportError as error:
         raise MissingPackageError(f"{error.name} is missing (pip install 'thresher[serve]')") from None
     shared = None if no_auth else check_token(token) if token else new_token()
-    first, held_out = _prepared(shell, read, given, model, categories, holdout)
+    rate = whole_number("--rate-limit", rate_limit)
     with serving.bound_socket(host, number) as listening:
         bound = listening.getsockname()[1]
-        rules = _rules(host, bound, allow_host, allow_origin, shared, tokens, whole_number("--rate-limit", rate_limit))
+        rules = _rules(host, bound, allow_host, allow_origin, shared, tokens, rate)
+        first, held_out = _prepared(shell, read, given, model, categories, holdout)
         url = f"http://{'localhost' if host in ('0.0.0.0', '::') else f'[{host}]' if ':' in host else host}:{bound}"
 
         def ready(service: "Service") -> None:
@@ -143,11 +146,11 @@ def _prepared(
         return None, held_out
     if model.exists():
         shell.remark(f"{model} is there already, and taken up (remove it to begin anew)")
-        return None, held_out
-    if categories is None:
+    if categories is not None:
+        return _begun(text_documents(shell, read(given)), model, categories), held_out
+    if not model.exists():
         _train(shell, text_documents(shell, read(given, labelled=True)), model)
-        return None, held_out
-    return _begun(shell, text_documents(shell, read(given)), model, categories), held_out
+    return None, held_out
 
 
 def _train(shell: Shell, documents: "list[Document]", path: Path) -> None:
@@ -159,21 +162,28 @@ def _train(shell: Shell, documents: "list[Document]", path: Path) -> None:
     shell.remark(f"learned {len(documents):,} documents in {len(model.categories)} categories, and wrote {path}")
 
 
-def _begun(shell: Shell, documents: "list[Document]", path: Path, categories: str) -> "Callable[[Desk], None]":
-    """Write a model that knows the names of its categories alone; their seed words are the first corrections."""
+def _begun(documents: "list[Document]", path: Path, categories: str) -> "Callable[[Desk], None]":
+    """Write a model that knows the names of its categories alone; their seed words are the first corrections.
+
+    What was begun before, and perhaps not to the end, is gone on with.
+    """
     from thresher.categorizer import Categorizer
 
     model, seeds = Categorizer(), dict[str, str]()
     for entry in categories.split(","):
         name, _, words = entry.partition("=")
         model.add_category(name.strip())
+        if words.strip() and not model.features.found_in(words).names:
+            raise UsageError(f"--categories: there is nothing to learn in the seed words of {name.strip()}")
         seeds |= {name.strip(): words} if words.strip() else {}
-    model.save(path)
+    if not path.exists():
+        model.save(path)
     review = _reviewing(documents)
 
     def first(desk: "Desk") -> None:
         for name, words in seeds.items():
-            desk.correct(f"seed words of {name}", words, accept=[name], user="seed words")
+            if desk.journal.by_id(f"seed words of {name}") is None:
+                desk.correct(f"seed words of {name}", words, accept=[name], user="seed words")
         review(desk)
 
     return first
@@ -198,7 +208,10 @@ def _service(
 ) -> "Callable[[Callable[[BaseException], None]], Service]":
     def opened() -> "Desk":
         from thresher.desk import Desk
+        from thresher.journal import Journal
 
+        if not Journal.is_in(folder):
+            model.stat()  # or else a journal of nothing would be left behind
         desk = Desk(model, folder, new=True if new else None)
         try:
             if first is not None:

@@ -264,15 +264,16 @@ class MistakeDrivenLearner(Settings):
         checked = as_rows(rows)
         if checked.n_features != blocks.n_features:
             raise RowsError(f"rows have {checked.n_features} features, and the learner has {blocks.n_features}")
-        return self._scored(self.strengths(checked))
+        return self.score_strengths(self.strengths(checked))
 
     def score_checked(self, rows: Rows) -> NDArray[np.float32]:
         """Return the raw scores of rows that are known to be in order, such as those that text features make."""
         if rows.n_features > self._fitted().n_features:
             raise RowsError(f"rows have {rows.n_features} features, and the learner has {self.n_features_}")
-        return self._scored(strengths(rows, self.strength, self.normalize, checked=True))
+        return self.score_strengths(strengths(rows, self.strength, self.normalize, checked=True))
 
-    def _scored(self, strong: Rows) -> NDArray[np.float32]:
+    def score_strengths(self, strong: Rows) -> NDArray[np.float32]:
+        """Return the raw scores of rows that hold strengths already."""
         scores = self._fitted().score(strong, count_threads(self.n_threads))
         self._limit_untaught(scores)
         return scores

@@ -182,7 +182,7 @@ class TextFeatures:
             counted = list(self._entries(texts, self.vocabulary, grow, FIT_TEXTS if grow else None))
             found, ends = _concatenated(counted or [(NONE, NONE)])
             self._count_late()
-            return _rows(found, ends, NONE, self.vocabulary.count)
+            return rows_of_entries(found, ends, NONE, self.vocabulary.count)
         except BaseException:
             self.forget(before)
             raise
@@ -323,7 +323,9 @@ def _concatenated(
     return np.concatenate([found for found, _ in counted]), np.concatenate(ends)
 
 
-def _rows(found: NDArray[np.int64], ends: NDArray[np.int64], renumbered: NDArray[np.int64], n_features: int) -> Rows:
+def rows_of_entries(
+    found: NDArray[np.int64], ends: NDArray[np.int64], renumbered: NDArray[np.int64], n_features: int
+) -> Rows:
     """Return entries as rows; `renumbered` holds the new numbers of names, or nothing if they keep theirs."""
     indices, counts = np.empty(len(found), dtype=np.int32), np.empty(len(found), dtype=np.float32)
     indptr = np.zeros(len(ends) + 1, dtype=np.int64)
@@ -356,7 +358,7 @@ def _spilled_parts(
     place = 0
     for stops in ends:
         own = found[place : place + stops[-1]]
-        yield _rows(own.copy(), stops, renumbered, n_features)
+        yield rows_of_entries(own.copy(), stops, renumbered, n_features)
         release(own)
         place += int(stops[-1])
 

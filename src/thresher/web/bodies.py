@@ -11,7 +11,6 @@ from thresher.web.problems import Problem
 
 LONGEST_BODY = 1_000_000  # bytes
 MOST_CATEGORIES = 1000  # that one correction names
-_DEEPEST = 20
 Model = TypeVar("Model", bound=BaseModel)
 
 

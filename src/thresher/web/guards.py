@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from thresher.web.bodies import LONGEST_BODY
 from thresher.web.meters import Meters
-from thresher.web.problems import Problem
+from thresher.web.problems import Problem, busy
 from thresher.web.tokens import Holder, Tokens
 
 Message = MutableMapping[str, Any]
@@ -65,14 +65,14 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return
-        start, status = time.perf_counter(), 500
+        start, status, begun = time.perf_counter(), 500, False
         headers = dict(scope["headers"])
         shared = self._shared(headers)
 
         async def answer(message: Message) -> None:
-            nonlocal status
+            nonlocal status, begun
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, begun = message["status"], True
                 message["headers"] = [*message.get("headers", ()), *HEADERS, *shared]
             await send(message)
 
@@ -85,6 +85,10 @@ class Guard:
                 await self.app(scope, _bounded(receive, headers), answer)
         except Problem as problem:
             await problem.response()(scope, receive, answer)
+        except asyncio.CancelledError:  # the end is hurried: sent again, a correction is told whether it was kept
+            if begun:
+                raise
+            await busy("the service is ending").response()(scope, receive, answer)
         finally:
             route = getattr(scope.get("route"), "path", "other")
             self.meters.answered(route, status, time.perf_counter() - start)

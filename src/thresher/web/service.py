@@ -452,12 +452,13 @@ class Service:
             return {"changed": False, "digest": self.digest()}
         if not new_journal:
             raise Problem(409, "the file holds another model than this journal's (new_journal puts the journal aside)")
-        folder, path = desk.journal.folder, desk.path
+        folder, path, documents = desk.journal.folder, desk.path, list(self.pool.documents.values())
         desk.close()
         self.state = "starting"  # what fails from here on leaves nothing to go on with
         aside = Path(tempfile.mkdtemp(prefix=f"{folder.name}.before-", dir=folder.parent))
         folder.rename(aside / folder.name)
         self._open(Desk(path, folder, new=True))
+        self.pool.add((document.id, document.text) for document in documents if document.state != "done")
         return {"changed": True, "digest": self.digest()}
 
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import json
+import logging
 import os
 import signal
 import socket
@@ -136,6 +137,7 @@ def serve(
         log_level="error", server_header=False, limit_concurrency=500, timeout_keep_alive=5,
         timeout_graceful_shutdown=_GRACE, h11_max_incomplete_event_size=LARGEST_HEAD, proxy_headers=False,
     )  # fmt: skip
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
 
     def opened(done: "Future[None]") -> None:
         if done.exception() is None:
@@ -153,6 +155,11 @@ def serve(
         service.close()
     if failures:
         raise failures[0]
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Leave out that requests were cut off: whoever hurries the end has asked for it."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 def announce(folder: Path, url: str, token: str | None) -> Path:

@@ -1,0 +1,313 @@
+"""The verb serve as a process: what it takes, what it says, and how it ends."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from cli import COMMAND, Run, said, thresher
+from corpora import Corpus, made_up
+from served import Started, new_model, served, started
+from thresher import Categorizer
+from thresher.desk import Desk, journal_folder
+
+SEEDS = "energy=crude oil barrel,grain=wheat corn harvest,metals"
+
+
+def as_csv(path: Path, corpus: Corpus, labelled: bool = True) -> Path:
+    lines = ["id,text,categories" if labelled else "id,text"]
+    for i, (text, names) in enumerate(zip(corpus.texts, corpus.categories, strict=True)):
+        lines.append(f"d{i},{text},{'|'.join(names)}" if labelled else f"d{i},{text}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def found(started: Started, path: str, **query: Any) -> Any:
+    answer = started.client.get(path, params=query)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def taught(started: Started, **body: Any) -> Any:
+    answer = started.client.post("/v1/corrections", json=body)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def names(started: Started, text: str) -> list[str]:
+    answer = started.client.post("/v1/categorize", json={"text": text})
+    assert answer.status_code == 200, answer.text
+    return [entry["category"] for entry in answer.json()["categories"]]
+
+
+# -- what it serves ----------------------------------------------------------------------------------------------------
+
+
+def test_the_demo_needs_nothing_and_comes_back_as_it_was(tmp_path: Path) -> None:
+    with started("--demo", XDG_DATA_HOME=tmp_path) as first:
+        assert first.said["position"] == 0
+        assert first.client.get("/").text.startswith("<!doctype html>")
+        assert found(first, "/v1/categories")["measured_on"]["held_out"] is True
+        queue = found(first, "/v1/queue", limit=1)
+        assert queue["open"] == queue["total"] > 50
+        id = queue["documents"][0]["id"]
+        category = found(first, "/v1/categories")["categories"][0]["name"]
+        taught(first, id="a", document=id, accept=[category])
+        digest = found(first, "/v1/model")["digest"]
+    with started("--demo", XDG_DATA_HOME=tmp_path) as second:
+        assert second.said["position"] == 1
+        assert found(second, "/v1/model")["digest"] == digest
+        assert (found(second, "/v1/documents/" + id)["state"], found(second, "/v1/queue")["done"]) == ("done", 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["thresher"]
+
+
+def test_labelled_documents_are_learned_once_and_then_taken_up(tmp_path: Path) -> None:
+    data = as_csv(tmp_path / "messages.csv", made_up(120))
+    held_out = as_csv(tmp_path / "held_out.csv", made_up(40, seed=3))
+    with started(data, "--holdout", held_out) as first:
+        assert names(first, "crude oil barrel pipeline") == ["energy"]
+        assert found(first, "/v1/stats")["holdout"]["documents"] == 40
+        taught(first, id="a", text="plank timber", accept=["metals"])
+        digest = found(first, "/v1/model")["digest"]
+    written = (tmp_path / "messages.thresher").read_bytes()
+    with started(data) as second:
+        assert (second.said["position"], found(second, "/v1/model")["digest"]) == (1, digest)
+        second.process.terminate()
+        _, err = second.process.communicate(timeout=20)
+    assert "messages.thresher is there already, and taken up" in err
+    assert (tmp_path / "messages.thresher").read_bytes() == written
+
+
+def test_texts_without_labels_are_learned_from_the_first_correction_on(tmp_path: Path) -> None:
+    texts = as_csv(tmp_path / "texts.csv", made_up(30, seed=4), labelled=False)
+    with started(texts, "--categories", SEEDS) as first:
+        assert first.said["position"] == 2  # the two that have seed words
+        assert [row["name"] for row in found(first, "/v1/categories")["categories"]] == ["energy", "grain", "metals"]
+        assert found(first, "/v1/queue")["open"] == 30
+        assert found(first, "/v1/documents/d3")["text"] == made_up(30, seed=4).texts[3]
+        assert names(first, "a barrel of crude oil") == ["energy"]
+        assert "metals" not in names(first, "gold and silver")
+        for i in range(3):
+            taught(first, id=f"c{i}", text="gold and silver", accept=["metals"], reject=["energy", "grain"])
+        assert names(first, "gold and silver") == ["metals"]
+        digest = found(first, "/v1/model")["digest"]
+    with started(texts, "--categories", SEEDS) as second:
+        assert (found(second, "/v1/model")["digest"], found(second, "/v1/queue")["open"]) == (digest, 30)
+
+
+def test_categories_without_seed_words_begin_with_nothing(tmp_path: Path) -> None:
+    texts = as_csv(tmp_path / "texts.csv", made_up(5), labelled=False)
+    with started(texts, "--categories", "bill, noise,road") as running:
+        assert names(running, "anything at all") == []
+        assert len(found(running, "/v1/queue")["documents"]) == 5
+        taught(running, id="a", text="the neighbours are loud", categories=["noise"])
+        assert names(running, "the neighbours are loud") == ["noise"]
+
+
+# -- what it says and leaves behind ------------------------------------------------------------------------------------
+
+
+def test_it_says_where_to_open_it_with_its_token(tmp_path: Path) -> None:
+    model = new_model(tmp_path)
+    command = [*COMMAND, "serve", str(model), "--port", "0", "--no-json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        url, token = re.search(r"(http://127\.0\.0\.1:\d+)/#token=(\S{32,})", line).groups()  # type: ignore[union-attr]
+        told = journal_folder(model) / "service.json"
+        assert json.loads(told.read_text()) == {"url": url, "token": token}
+        assert told.stat().st_mode & 0o077 == 0
+        headers = {"Authorization": f"Bearer {token}"}
+        assert httpx.get(f"{url}/v1/model", headers=headers, trust_env=False).json()["role"] == "admin"
+        assert httpx.get(f"{url}/v1/model", trust_env=False).status_code == 401
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) in (0, 130)
+    assert not told.exists()
+
+
+def test_the_token_may_come_from_outside_and_each_person_have_one(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens.toml"
+    tokens.write_text('[ada]\nrole = "teacher"\ntoken = "token-of-ada"\n')
+    tokens.chmod(0o600)
+    with started(new_model(tmp_path), "--tokens", tokens, THRESHER_TOKEN="from-the-environment") as running:
+        assert running.said["token"] == "from-the-environment"
+        assert found(running, "/v1/model")["role"] == "admin"
+        ada = {"Authorization": "Bearer token-of-ada"}
+        assert running.client.get("/v1/model", headers=ada).json()["user"] == "ada"
+        assert running.client.get("/v1/export", headers=ada).status_code == 403
+
+
+def test_without_tokens_this_machine_alone_may_ask(tmp_path: Path) -> None:
+    with started(new_model(tmp_path), "--no-auth") as running:
+        assert running.said["token"] is None
+        assert found(running, "/v1/model")["role"] == "admin"
+        assert running.client.get("/v1/model", headers={"Host": "evil.example"}).status_code == 421
+
+
+def test_whoever_comes_second_is_told_and_predict_is_not_in_the_way(tmp_path: Path) -> None:
+    model = new_model(tmp_path)
+    data = as_csv(tmp_path / "more.csv", made_up(3))
+    with started(model) as running:
+        taught(running, id="a", text="plank", accept=["metals"])
+        number = f"process {running.process.pid} has the journal"
+        for verb in (
+            ("serve", model, "--port", "0"),
+            ("learn", model, data),
+            ("undo", model),
+            ("journal", "export", model),
+        ):
+            said(thresher(*verb), 75, number)
+        assert thresher("predict", model, data).code == 0
+        ended = thresher("journal", "backup", model, tmp_path / "copy", "--json")
+        assert json.loads(ended.out) == {"records": 1, "folder": str(tmp_path / "copy")}
+        digest = found(running, "/v1/model")["digest"]
+    with Desk(model, tmp_path / "copy") as desk:
+        assert desk.model.digest() == digest
+
+
+# -- what it refuses ---------------------------------------------------------------------------------------------------
+
+
+def test_what_does_not_make_sense_is_told_in_one_line(called: Run, tmp_path: Path) -> None:
+    model = new_model(tmp_path)
+    texts = as_csv(tmp_path / "texts.csv", made_up(5), labelled=False)
+    for arguments, code, *parts in (
+        ((), 2, "serve takes a model, documents or --demo: one of these"),
+        ((model, "--demo"), 2, "one of these"),
+        ((model, "--host", "0.0.0.0", "--no-auth"), 2, "would let everyone in"),
+        ((model, "--host", "::", "--no-auth"), 2, "would let everyone in"),
+        ((model, "--host", "192.168.0.1", "--no-auth"), 2, "would let everyone in"),
+        ((model, "--no-auth", "--token", "a-long-token"), 2, "--no-auth needs no token"),
+        ((model, "--port", "65536"), 2, "allowed: 0 to 65535"),
+        ((model, "--port", "-1"), 2, "--port"),
+        ((model, "--port", "http"), 2, "--port"),
+        ((model, "--rate-limit", "fast"), 2, "--rate-limit"),
+        ((model, "--token", "short"), 2, "8 or more"),
+        ((model, "--token", "with a blank"), 2, "without spaces"),
+        ((model, "--port", "0", "--categories", "a,b"), 2, "--categories is for texts without a model"),
+        ((model, "--workers", "2"), 2, "--workers"),
+        ((model, "more"), 2, "more"),
+        ((model, "--host", "unheardof.invalid", "--port", "0"), 74, "unheardof.invalid"),
+        ((model, "--host", "192.0.2.1", "--port", "0"), 74, "192.0.2.1:0", "choose another"),
+        ((tmp_path / "none.thresher", "--port", "0"), 66, "none.thresher"),
+        ((tmp_path / "none.csv", "--port", "0"), 66, "none.csv"),
+        ((texts, "--port", "0"), 65, "categories"),
+        ((texts, "--port", "0", "--categories", "a=...,b"), 2, "seed words of a"),
+        ((texts, "--port", "0", "--categories", ","), 65, "is no name"),
+        ((model, "--port", "0", "--holdout", texts), 65, "categories"),
+        ((model, "--port", "0", "--holdout", tmp_path / "none.csv"), 66, "none.csv"),
+    ):
+        said(called("serve", *arguments), code, *parts)
+    assert {path.name for path in tmp_path.iterdir()} <= {"desk.thresher", "desk.thresher.journal", "texts.csv"}
+    assert not journal_folder(model).exists() or not list(journal_folder(model).glob("service.json"))
+
+
+def test_a_file_that_is_no_model_is_told(called: Run, tmp_path: Path) -> None:
+    path = tmp_path / "desk.thresher"
+    path.write_bytes(b"\x80\x04cposix\nsystem\n")
+    said(called("serve", path, "--port", "0"), 65, "desk.thresher")
+
+
+def test_a_port_in_use_is_told_before_anything_is_learned(called: Run, tmp_path: Path) -> None:
+    data = as_csv(tmp_path / "messages.csv", made_up(20))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        said(called("serve", data, "--port", port), 74, f"127.0.0.1:{port}", "in use", "choose another with")
+    assert not (tmp_path / "messages.thresher").exists()
+
+
+def test_a_missing_journal_is_not_begun_in_silence(called: Run, tmp_path: Path) -> None:
+    model = new_model(tmp_path)
+    data = tmp_path / "corrections.jsonl"
+    data.write_text(json.dumps({"text": "plank", "accept": ["metals"]}))
+    assert called("learn", model, data).code == 0
+    shutil.rmtree(journal_folder(model))
+    said(called("serve", model, "--port", "0"), 65, "its journal is missing", "--new-journal begins a new one")
+    assert not journal_folder(model).exists()
+    with started(model, "--new-journal") as running:
+        assert running.said["position"] == 0
+
+
+def test_the_journal_of_another_model_is_refused(called: Run, tmp_path: Path) -> None:
+    model = new_model(tmp_path)
+    with Desk(model, new=True) as desk:
+        desk.correct("a", "plank", accept=["metals"])
+    Categorizer(min_count=1).fit(["a plank", "a hive"] * 3, ["wood", "bees"] * 3).save(model)
+    said(called("serve", model, "--port", "0"), 65, "this is not the model of")
+
+
+@pytest.mark.parametrize("package", ["fastapi", "uvicorn"])
+def test_a_missing_package_is_named_with_what_brings_it(tmp_path: Path, package: str) -> None:
+    code = f"import sys; sys.modules[{package!r}] = None; from thresher.cli import main; main()"
+    ended = thresher("serve", new_model(tmp_path), command=[sys.executable, "-c", code])
+    said(ended, 2, f"{package} is missing", "pip install 'thresher[serve]'")
+
+
+# -- what is undone and forgotten --------------------------------------------------------------------------------------
+
+
+def test_what_a_hostile_user_taught_since_a_time_can_be_undone(called: Run, tmp_path: Path) -> None:
+    """A twentieth of the corrections are hostile and of one user; without them all is as if they had never been."""
+    (tmp_path / "other").mkdir()
+    model, other = new_model(tmp_path), new_model(tmp_path / "other")
+    corpus = made_up(100, seed=6)
+    with served(model) as running, Desk(other, new=True) as without:
+        running.post("/v1/corrections", {"id": "early", "text": "plank", "accept": ["metals"]}, "bob", 201)
+        without.correct("early", "plank", accept=["metals"])
+        since = datetime.now(UTC).isoformat(timespec="milliseconds")
+        for i, (text, right) in enumerate(zip(corpus.texts, corpus.categories, strict=True)):
+            if i % 20 == 10:
+                running.post("/v1/corrections", {"id": str(i), "text": text, "categories": ["grain"]}, "bob", 201)
+            else:
+                running.post("/v1/corrections", {"id": str(i), "text": text, "categories": right}, "ada", 201)
+                without.correct(str(i), text, categories=right)
+        assert running.digest != (never := without.model.digest())
+    ended = called("undo", model, "--user", "bob", "--since", since, "--json")
+    undone = json.loads(ended.out)
+    assert undone["undone"] == [str(i) for i in range(100) if i % 20 == 10]
+    assert undone["digest"] == never == Categorizer.load(model).digest()
+    with served(model) as again:
+        assert again.digest == never
+        assert again.get("/v1/stats")["users"] == {"ada": 95, "bob": 1}
+
+
+def test_a_forgotten_text_is_in_no_file_of_the_folder(called: Run, tmp_path: Path) -> None:
+    marker = "Zebra7 Quagga9"  # its words stay, as features do: not that they stood together
+    model = new_model(tmp_path)
+    with served(model) as running:
+        for i in range(20):
+            running.correct(text=f"plank {i}", accept=["metals"])
+        running.post("/v1/documents", {"documents": [{"id": "d", "text": f"{marker} plank"}]})
+        id = running.correct(document="d", accept=["metals"])["id"]
+        running.correct(text="nail", accept=["metals"])
+        digest = running.digest
+    assert in_files(tmp_path, marker)
+    assert json.loads(called("journal", "forget", model, id, "--json").out) == {"forgotten": id}
+    assert in_files(tmp_path, marker) == []
+    assert json.loads(called("journal", "check", model, "--json").out)["digest"] == digest
+    for file in journal_folder(model).glob("snapshot-*[1-9]*.thresher"):
+        file.unlink()
+    with served(model) as again:
+        assert again.digest == digest
+        assert again.client().get("/v1/documents/d").status_code == 404
+        assert marker not in again.client().get("/v1/export").text
+        texts = {one["id"]: one["text"] for one in again.get("/v1/corrections", limit=100)["corrections"]}
+        assert texts[id] is None
+    assert in_files(tmp_path, marker) == []
+
+
+def in_files(folder: Path, marker: str) -> list[Path]:
+    """Return the files under a folder in which a text stands, in any of the ways in which it might be written."""
+    written = (marker.encode(), marker.lower().encode(), json.dumps(marker).encode(), marker.encode("utf-16-le"))
+    files = [Path(root, name) for root, _, names in os.walk(folder) for name in names]
+    return [file for file in files if any(way in file.read_bytes() for way in written)]

@@ -1,0 +1,826 @@
+"""What the service refuses, and that a refusal changes nothing and gives nothing away."""
+
+import gzip
+import json
+import logging
+import socket
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from served import SHARED, TOKENS, Served, all_at_once, check_problem, new_model, request, served
+from thresher.desk import Desk, journal_folder
+from thresher.web import guards, serving
+from thresher.web.guards import LARGEST_HEAD, MOST_HEADERS
+from thresher.web.tokens import ROLES
+
+LINES = {"Content-Type": "application/x-ndjson"}
+JSON = {"Content-Type": "application/json"}
+MARKER = "Zebra7Quagga"
+CORRECTION = {"id": "guarded", "text": f"wheat {MARKER}", "accept": ["grain"]}
+NEEDED = {  # the role that each route takes, as docs/service.md has it; None is for anyone
+    ("GET", "/healthz"): None,
+    ("GET", "/readyz"): None,
+    ("GET", "/metrics"): "reader",
+    ("POST", "/v1/categorize"): "reader",
+    ("GET", "/v1/categories"): "reader",
+    ("GET", "/v1/categories/{name}"): "reader",
+    ("GET", "/v1/queue"): "reader",
+    ("GET", "/v1/stats"): "reader",
+    ("GET", "/v1/model"): "reader",
+    ("GET", "/v1/corrections"): "reader",
+    ("GET", "/v1/documents/{id}"): "reader",
+    ("POST", "/v1/corrections"): "teacher",
+    ("DELETE", "/v1/corrections/{id}"): "teacher",
+    ("POST", "/v1/documents"): "teacher",
+    ("PATCH", "/v1/documents/{id}"): "teacher",
+    ("POST", "/v1/categories"): "admin",
+    ("POST", "/v1/model/reload"): "admin",
+    ("POST", "/v1/backup"): "admin",
+    ("GET", "/v1/export"): "admin",
+}
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(new_model(tmp_path_factory.mktemp("guarded"))) as running:
+        yield running
+
+
+@pytest.fixture
+def unchanged(service: Served) -> Iterator[Served]:
+    """The service, whose model and journal must be the same afterwards."""
+    before = service.digest, service.last
+    yield service
+    assert (service.digest, service.last) == before
+
+
+def routes(service: Served) -> list[tuple[str, str]]:
+    """Return all routes of the description, as method and path."""
+    paths = service.get("/openapi.json")["paths"]
+    return [(method.upper(), path) for path, methods in paths.items() for method in methods]
+
+
+def ask(client: httpx.Client, method: str, path: str, **more: Any) -> httpx.Response:
+    """Ask for a route of the description; a body is an empty object."""
+    if method in ("POST", "PATCH"):
+        more["json"] = {}
+    return client.request(method, path.replace("{name}", "grain").replace("{id}", "1"), **more)
+
+
+# -- who may ask -------------------------------------------------------------------------------------------------------
+
+
+def test_the_description_and_the_documentation_know_the_same_routes(service: Served) -> None:
+    assert set(routes(service)) == set(NEEDED)
+
+
+@pytest.mark.parametrize("name", [None, "rita", "ada", "zoe"])
+def test_a_route_answers_whoever_may_ask_and_no_one_else(unchanged: Served, name: str | None) -> None:
+    role = {None: None, "rita": "reader", "ada": "teacher", "zoe": "admin"}[name]
+    for method, path in routes(unchanged):
+        found, needed = ask(unchanged.client(name), method, path), NEEDED[method, path]
+        if needed is not None and role is None:
+            check_problem(found, 401)
+            assert found.headers["WWW-Authenticate"] == "Bearer"
+        elif needed is not None and role is not None and ROLES.index(role) < ROLES.index(needed):
+            assert needed in check_problem(found, 403)["detail"]
+        else:
+            assert found.status_code in (200, 404, 422), (method, path)
+
+
+def test_without_a_token_only_health_and_the_page_answer(service: Served) -> None:
+    anyone = service.client(None)
+    assert [anyone.get(path).status_code for path in ("/", "/healthz", "/readyz", "/assets/main.js")] == [200] * 4
+    for path in (
+        "/openapi.json",
+        "/docs",
+        "/redoc",
+        "/v1",
+        "/metrics",
+        "/nothing",
+        "/healthz/",
+        "/readyz/x",
+    ):
+        check_problem(anyone.get(path), 401)
+    assert service.client().get("/docs").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Bearer", "Bearer ", "Bearer wrong", f"Basic {SHARED}", SHARED, f"Bearer {SHARED}x", f"Bearer {SHARED[:-1]}",
+        f"Bearer {SHARED.upper()}", "Bearer \xff\xfe", f"Token {SHARED}",
+    ],
+)  # fmt: skip
+def test_a_wrong_token_is_none(service: Served, header: str) -> None:
+    found = service.exchange(request(service, "GET", "/v1/model", Authorization=header))
+    check_problem(found, 401)
+
+
+@pytest.mark.parametrize(
+    "header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "X-Forwarded-Host", "X-Forwarded-User"]
+)
+def test_nobody_is_trusted_by_address(service: Served, header: str) -> None:
+    for value in ("127.0.0.1", "for=127.0.0.1", "localhost", "admin"):
+        check_problem(service.client(None).get("/v1/model", headers={header: value}), 401)
+
+
+def test_a_token_may_ask_only_so_often(tmp_path: Path) -> None:
+    with served(new_model(tmp_path), rate=5.0) as running:
+        found = [running.client("ada").get("/v1/model") for _ in range(8)]
+        assert [one.status_code for one in found[:5]] == [200] * 5
+        check_problem(found[-1], 429)
+        assert found[-1].headers["Retry-After"] == "1"
+        assert running.client("bob").get("/v1/model").status_code == 200
+        assert running.client(None).get("/healthz").status_code == 200
+
+
+# -- from where --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "localhost.evil:{port}", "a/../healthz?"],
+)
+def test_another_host_is_refused_on_every_route(unchanged: Served, host: str) -> None:
+    paths = [
+        *routes(unchanged),
+        ("GET", "/"),
+        ("GET", "/assets/main.js"),
+        ("GET", "/openapi.json"),
+        ("GET", "/nothing"),
+    ]
+    for method, path in paths:
+        headers = {"Host": host.replace("{port}", str(unchanged.port))}
+        check_problem(ask(unchanged.client(), method, path, headers=headers), 421)
+
+
+def test_this_machine_has_three_names(service: Served) -> None:
+    for name in ("localhost", "LOCALHOST", "127.0.0.1", "[::1]"):
+        assert service.client().get("/v1/model", headers={"Host": f"{name}:{service.port}"}).status_code == 200
+
+
+def test_no_host_and_two_hosts_are_refused(service: Served) -> None:
+    for head in (b"", f"Host: {service.host}\r\nHost: {service.host}\r\n".encode()):
+        found = service.exchange(b"GET /healthz HTTP/1.1\r\n" + head + b"\r\n")
+        assert found.status in (400, 421)
+
+
+def test_a_host_changes_no_path(service: Served) -> None:
+    for path in ("/v1/model", "/v1/export"):
+        found = service.exchange(request(service, "GET", path, Host="127.0.0.1/healthz?", Authorization=""))
+        check_problem(found, 421)
+    found = service.exchange(request(service, "GET", "http://127.0.0.1/healthz", Authorization=""))
+    assert found.status in (400, 401, 404)
+
+
+@pytest.mark.parametrize(
+    ("headers", "statuses"),
+    [
+        ({"Content-Type": ""}, (415,)),
+        ({"Content-Type": "text/plain"}, (415,)),
+        ({"Content-Type": "text/plain;application/json"}, (415,)),
+        ({"Content-Type": "application/x-www-form-urlencoded"}, (415,)),
+        ({"Content-Type": "multipart/form-data; boundary=x"}, (415,)),
+        ({"Content-Type": "application/json; charset=utf-16"}, (415,)),
+        ({"Origin": "http://evil.example"}, (403,)),
+        ({"Origin": "null"}, (403,)),
+        ({"Origin": "http://127.0.0.1"}, (403,)),
+        ({"Origin": "http://127.0.0.1:1"}, (403,)),
+        ({"Sec-Fetch-Site": "cross-site"}, (403,)),
+        ({"Sec-Fetch-Site": "same-site"}, (403,)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("open_to_all", [False, True], ids=["token", "no-auth"])
+def test_a_page_of_another_origin_cannot_teach(
+    unchanged: Served, tmp_path: Path, headers: dict[str, str], statuses: tuple[int, ...], open_to_all: bool
+) -> None:
+    body = json.dumps(CORRECTION).encode()
+    given = {name.replace("-", "_"): value for name, value in headers.items()}
+    if not open_to_all:
+        check_problem(unchanged.exchange(request(unchanged, "POST", "/v1/corrections", body, **given)), *statuses)
+        return
+    with served(new_model(tmp_path), holders=None) as running:
+        found = running.exchange(request(running, "POST", "/v1/corrections", body, Authorization="", **given))
+        check_problem(found, *statuses)
+        assert running.last == 0
+
+
+def test_the_page_of_this_origin_may_teach(service: Served) -> None:
+    headers = {"Origin": service.url, "Sec-Fetch-Site": "same-origin"}
+    found = service.client().post("/v1/corrections", json=CORRECTION | {"id": "own-page"}, headers=headers)
+    assert found.status_code == 201
+
+
+def test_a_link_from_elsewhere_opens_the_page_and_nothing_else(service: Served) -> None:
+    elsewhere = {"Sec-Fetch-Site": "cross-site"}
+    assert service.client(None).get("/", headers=elsewhere).status_code == 200
+    check_problem(service.client().get("/v1/model", headers=elsewhere), 403)
+    check_problem(service.client(None).get("/assets/main.js", headers=elsewhere), 403)
+
+
+def test_another_origin_may_not_read_and_is_told_nothing(service: Served) -> None:
+    asks = {"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}
+    for name in (None, ""):
+        for found in (
+            service.client(name).options("/v1/corrections", headers=asks),
+            service.client(name).get("/healthz", headers=asks),
+        ):
+            assert found.status_code >= 400
+            assert not [header for header in found.headers if header.startswith("access-control")]
+
+
+def test_an_origin_that_is_allowed_may_ask(tmp_path: Path) -> None:
+    with served(new_model(tmp_path), origins=["https://desk.example"]) as running:
+        origin = {"Origin": "https://desk.example", "Sec-Fetch-Site": "cross-site"}
+        preflight = running.client(None).options("/v1/corrections", headers=origin)
+        assert (preflight.status_code, preflight.headers["Access-Control-Allow-Origin"]) == (204, origin["Origin"])
+        found = running.client().get("/v1/model", headers=origin)
+        assert (found.status_code, found.headers["Vary"]) == (200, "origin")
+        check_problem(running.client(None).get("/v1/model", headers=origin), 401)
+        check_problem(running.client().get("/v1/model", headers={"Origin": "https://desk.example.evil"}), 403)
+
+
+def test_every_answer_has_the_headers_that_bind_a_browser(service: Served) -> None:
+    client = service.client()
+    answers = [client.get(path) for path in ("/", "/assets/main.js", "/v1/model", "/nothing", "/healthz", "/v1/export")]
+    answers += [service.client(None).get("/v1/model"), client.post("/v1/categorize", content=b"{")]
+    answers += [client.get("/", headers={"Host": "evil.example"}), client.put("/v1/model", json={})]
+    for found in answers:
+        policy = [part.strip() for part in found.headers["Content-Security-Policy"].split(";")]
+        wanted = {"default-src 'self'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"}
+        assert wanted <= set(policy)
+        assert "unsafe" not in found.headers["Content-Security-Policy"]
+        assert found.headers["X-Content-Type-Options"] == "nosniff"
+        assert found.headers["Referrer-Policy"] == "no-referrer"
+        assert "server" not in found.headers
+        assert "set-cookie" not in found.headers
+
+
+# -- how much, and how fast --------------------------------------------------------------------------------------------
+
+BIG = b'{"text": "' + b"a" * 2_000_000 + b'"}'
+
+
+def test_a_large_body_is_refused_with_and_without_its_length(unchanged: Served) -> None:
+    for route in (
+        "/v1/categorize",
+        "/v1/corrections",
+        "/v1/documents",
+        "/v1/categories",
+        "/v1/model/reload",
+        "/v1/backup",
+    ):
+        check_problem(unchanged.client().post(route, content=BIG, headers=JSON), 413)
+    parts = (BIG[i : i + 65536] for i in range(0, len(BIG), 65536))
+    check_problem(unchanged.client().post("/v1/categorize", content=parts, headers=JSON), 413)
+    least = b'{"text": "' + b"a" * (1_000_000 - 12) + b'"}'
+    assert unchanged.client().post("/v1/categorize", content=least, headers=JSON).status_code == 200
+    check_problem(unchanged.client().post("/v1/categorize", content=least + b" ", headers=JSON), 413)
+
+
+def test_a_false_length_gains_nothing(unchanged: Served) -> None:
+    less = unchanged.exchange(request(unchanged, "POST", "/v1/categorize", BIG, Content_Length="10"))
+    assert less.status == 400
+    for length in ("-1", "1e3", "99999999999999999999999", "0x10", "12, 13", "", "+5"):
+        body = b"" if not length else b'{"text": "oil"}'
+        found = unchanged.exchange(request(unchanged, "POST", "/v1/categorize", body, Content_Length=length))
+        assert found.status in (400, 413, 415), (length, found)
+
+
+def test_a_body_without_end_is_refused_where_it_has_become_too_large(unchanged: Served) -> None:
+    head = request(
+        unchanged,
+        "POST",
+        "/v1/corrections",
+        Content_Length="",
+        Transfer_Encoding="chunked",
+        Content_Type="application/json",
+    )
+    with socket.create_connection(("127.0.0.1", unchanged.port), timeout=20) as connection:
+        connection.sendall(head)
+        sent = 0
+        with suppress(OSError):
+            while sent < 5_000_000:
+                connection.sendall(b"10000\r\n" + b"a" * 65536 + b"\r\n")
+                sent += 65536
+        assert sent < 5_000_000
+    assert unchanged.client().get("/readyz").status_code == 200
+
+
+def test_a_line_of_a_stream_may_not_be_longer_than_a_body(unchanged: Served) -> None:
+    for body in (BIG, BIG + b"\n", b"\n" + BIG):
+        check_problem(unchanged.client().post("/v1/categorize", content=body, headers=LINES), 413)
+        check_problem(unchanged.client().post("/v1/documents", content=body, headers=LINES), 413)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> float:
+    """Let the service wait for a third of a second only."""
+    for module in (guards, serving):
+        monkeypatch.setattr(module, "DEADLINE", 0.33)
+    return 0.33
+
+
+def test_slow_clients_are_left_and_keep_no_one_waiting(unchanged: Served, impatient: float) -> None:
+    """Some send the head byte by byte, some the body; meanwhile others are answered."""
+    head = b"GET /v1/model HTTP/1.1\r\n"
+    body = request(unchanged, "POST", "/v1/corrections", b'{"id": ', Content_Length="500")
+    sockets = [socket.create_connection(("127.0.0.1", unchanged.port), timeout=20) for _ in range(100)]
+    start, waits, ended = time.monotonic(), [], dict[socket.socket, float]()
+    try:
+        for i, one in enumerate(sockets):
+            one.sendall(head if i % 2 else body)
+            one.setblocking(False)
+        while len(ended) < len(sockets) and time.monotonic() - start < 10:
+            for one in sockets:
+                if one not in ended and _drip_ended(one):
+                    ended[one] = time.monotonic() - start
+            before = time.monotonic()
+            assert unchanged.client().post("/v1/categorize", json={"text": "oil"}).status_code == 200
+            waits.append(time.monotonic() - before)
+            time.sleep(0.03)
+    finally:
+        for one in sockets:
+            one.close()
+    assert len(ended) == len(sockets)
+    assert min(ended.values()) >= impatient * 0.9
+    assert statistics.median(waits) < 0.5
+
+
+def _drip_ended(one: socket.socket) -> bool:
+    """Send one more byte; tells whether the service has closed the connection or said that it will."""
+    try:
+        one.send(b"x")
+        return one.recv(4096) is not None
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def test_a_slow_body_is_told_so(unchanged: Served, impatient: float) -> None:
+    found = unchanged.exchange(request(unchanged, "POST", "/v1/corrections", b'{"id": ', Content_Length="500"))
+    check_problem(found, 408)
+    assert found.headers["connection"] == "close"
+
+
+def test_a_stream_that_stops_ends_with_a_problem(unchanged: Served, impatient: float) -> None:
+    parts = request(
+        unchanged, "POST", "/v1/categorize", b'"oil"\n"go', Content_Length="500", Content_Type=LINES["Content-Type"]
+    )
+    with socket.create_connection(("127.0.0.1", unchanged.port), timeout=20) as connection:
+        connection.sendall(parts)
+        got = b""
+        while not got.endswith(b"0\r\n\r\n"):
+            piece = connection.recv(2**16)
+            assert piece, got
+            got += piece
+    lines = [json.loads(line) for line in got.split(b"\r\n") if line.startswith(b"{")]
+    assert [line.get("id", line.get("status")) for line in lines] == ["1", 408]
+
+
+def test_a_bad_line_ends_a_stream_with_a_problem(unchanged: Served) -> None:
+    good = b"".join(b'"oil"\n' for _ in range(300))
+    for bad in (b"{", b"[1]", b"\xff", b'{"text": 1}', b'"\\ud800"', b'"unfinished'):
+        found = unchanged.client().post("/v1/categorize", content=good + bad + b"\n", headers=LINES)
+        lines = [json.loads(line) for line in found.text.splitlines()]
+        assert (found.status_code, len(lines), lines[-1]["status"]) == (200, 257, lines[-1]["status"])
+        assert lines[-1]["status"] in (400, 422)
+        found = unchanged.client().post("/v1/categorize", content=bad + b"\n" + good, headers=LINES)
+        check_problem(found, 400, 422)
+        check_problem(unchanged.client().post("/v1/documents", content=bad, headers=LINES), 400, 422)
+
+
+def test_learning_does_not_hold_up_others(tmp_path: Path) -> None:
+    with served(new_model(tmp_path)) as running:
+        ending = threading.Event()
+
+        def teach(number: int) -> None:
+            with httpx.Client(
+                base_url=running.url, headers={"Authorization": f"Bearer {SHARED}"}, trust_env=False
+            ) as client:
+                i = 0
+                while not ending.is_set():
+                    i += 1
+                    body = {
+                        "id": f"{number}-{i}",
+                        "text": f"wheat word{i} " * 50,
+                        "accept": ["grain"],
+                        "reject": ["energy"],
+                    }
+                    assert client.post("/v1/corrections", json=body).status_code == 201
+
+        teachers = [threading.Thread(target=teach, args=(number,)) for number in range(4)]
+        for one in teachers:
+            one.start()
+        waits = []
+        for _ in range(60):
+            before = time.monotonic()
+            assert running.client().get("/healthz").status_code == 200
+            waits.append(time.monotonic() - before)
+        ending.set()
+        for one in teachers:
+            one.join(20)
+        assert statistics.median(waits) < 0.1
+        assert running.last > 0
+
+
+def test_a_thousand_ranges_are_one_file(service: Served) -> None:
+    ranges = "bytes=" + ",".join(f"{i}-{i + 1}" for i in range(1000))
+    start = time.monotonic()
+    found = service.client(None).get("/assets/main.js", headers={"Range": ranges})
+    assert (found.status_code, found.content) == (200, service.client(None).get("/assets/main.js").content)
+    assert time.monotonic() - start < 1
+
+
+# -- how it is asked ---------------------------------------------------------------------------------------------------
+
+
+def test_a_wrong_method_is_told_the_right_ones(unchanged: Served) -> None:
+    known = {path: {m for m, p in routes(unchanged) if p == path} for _, path in routes(unchanged)}
+    for path, methods in known.items():
+        for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE"} - methods:
+            filled = path.replace("{name}", "grain").replace("{id}", "1")
+            found = unchanged.client().request(method, filled, content=b"{}", headers=JSON)
+            assert found.status_code == 405, (method, path)
+            allowed = {name.strip() for name in found.headers["allow"].split(",")}
+            assert allowed <= methods, (method, path, allowed)
+            assert allowed
+    assert unchanged.client().head("/v1/model").content == b""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/model/", "/v1/stats/", "/v1/queue/", "/healthz/", "/v1/%00", "/%00", "/%2e%2e", "/%2e%2e/etc/passwd",
+        "/../etc/passwd", "/assets/../app.py", "/assets/%2e%2e/app.py", "/assets/..%2fapp.py", "/assets/%00",
+        "/assets/index.html", "/assets/main.js%00.css", "/assets//etc/passwd", "/v1/documents/%00",
+        "/v1/documents/..%2f..%2fetc%2fpasswd", "/v1/categories/%00", "/v1/categories/..%2fx", "/v1/categories/%ff",
+        "/v1/categories/", "/v1/documents/", "/V1/MODEL", "/v1/categories/" + "x" * 5000, "/v1/model;x",
+        "//v1/model", "/assets/", "/v1/%6dodel/x",
+    ],
+)  # fmt: skip
+def test_a_path_that_is_none_is_not_found(unchanged: Served, path: str) -> None:
+    check_problem(unchanged.exchange(request(unchanged, "GET", path)), 404)
+
+
+def test_a_route_may_be_written_with_percent_signs(service: Served) -> None:
+    """So no guard may look at the path as it was written."""
+    assert service.exchange(request(service, "GET", "/v1/%6dodel")).status == 200
+    check_problem(service.exchange(request(service, "GET", "/v1/%6dodel", Authorization="")), 401)
+    check_problem(service.exchange(request(service, "GET", "/assets/../v1/model", Authorization="")), 404)
+
+
+def test_a_query_that_cannot_be_used_is_told_without_being_repeated(unchanged: Served) -> None:
+    for path in (
+        f"/v1/queue?order={MARKER}", f"/v1/queue?limit={MARKER}", "/v1/queue?limit=0", "/v1/queue?limit=201",
+        "/v1/queue?offset=-1", f"/v1/queue?state={MARKER}", f"/v1/queue?q={'x' * 1001}",
+        f"/v1/queue?category={'x' * 201}", "/v1/corrections?limit=501", f"/v1/corrections?after={MARKER}",
+        "/v1/corrections?before=0", f"/v1/corrections?after={2**64}", f"/v1/corrections?newest={MARKER}",
+    ):  # fmt: skip
+        assert MARKER not in str(check_problem(unchanged.client().get(path), 422))
+    for query in (f"top={MARKER}", "top=0", "top=-1", "top=1.5", "details=2", f"all={MARKER}"):
+        found = unchanged.client().post(f"/v1/categorize?{query}", json={"text": "oil"})
+        assert MARKER not in str(check_problem(found, 422))
+
+
+def test_too_many_and_too_large_headers_are_refused(unchanged: Served) -> None:
+    check_problem(unchanged.exchange(request(unchanged, "GET", "/v1/model", X="a" * 65536)), 431)
+    many = {f"X-{i}": "a" for i in range(1000)}
+    check_problem(unchanged.exchange(request(unchanged, "GET", "/v1/model", b"", **many)), 431)
+    few = {f"X-{i}": "a" * 100 for i in range(MOST_HEADERS - 10)}
+    assert unchanged.exchange(request(unchanged, "GET", "/v1/model", b"", **few)).status == 200
+    endless = request(unchanged, "GET", "/v1/model").removesuffix(b"\r\n") + b"X: " + b"a" * 10 * LARGEST_HEAD
+    with suppress(ConnectionError):  # the service may close it before all was sent
+        assert unchanged.exchange(endless).status == 400
+
+
+@pytest.mark.parametrize(
+    "name", ["Content-Type", "Content-Length", "Authorization", "Origin", "Sec-Fetch-Site", "Content-Encoding"]
+)
+def test_a_header_that_stands_twice_is_refused(unchanged: Served, name: str) -> None:
+    """The guard might read one of them, and the route the other: 2 GB of JSON as a stream, say."""
+    values = {"Content-Type": "application/x-ndjson", "Content-Length": "5", "Origin": unchanged.url}
+    twice = f"{name}: {values.get(name, 'same-origin')}\r\n"
+    asked = request(unchanged, "POST", "/v1/categorize", b'{"text": "oil"}').decode().partition("\r\n")
+    found = unchanged.exchange((asked[0] + "\r\n" + twice + twice + asked[2]).encode())
+    assert found.status in (400, 415)
+
+
+def test_what_is_no_http_is_refused(unchanged: Served) -> None:
+    for sent in (
+        b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    ):
+        assert unchanged.exchange(sent).status in (400, 421)
+
+
+# -- bodies ------------------------------------------------------------------------------------------------------------
+
+BODIES: dict[str, bytes] = {
+    "empty": b"",
+    "null": b"null",
+    "array": b"[]",
+    "string": f'"{MARKER}"'.encode(),
+    "number": b"1",
+    "true": b"true",
+    "not JSON": MARKER.encode(),
+    "unfinished": f'{{"id": "{MARKER}'.encode(),
+    "trailing": json.dumps(CORRECTION).encode() + MARKER.encode(),
+    "two objects": json.dumps(CORRECTION).encode() * 2,
+    "UTF-16": json.dumps(CORRECTION).encode("utf-16"),
+    "UTF-16 without a mark": json.dumps(CORRECTION).encode("utf-16-le"),
+    "UTF-32": json.dumps(CORRECTION).encode("utf-32"),
+    "byte order mark": b"\xef\xbb\xbf" + json.dumps(CORRECTION).encode(),
+    "Latin-1": f'{{"id": "x", "text": "é {MARKER}", "accept": ["grain"]}}'.encode("latin-1"),
+    "gzip": gzip.compress(json.dumps(CORRECTION).encode()),
+    "NaN": b'{"id": NaN, "text": "wheat", "accept": ["grain"]}',
+    "Infinity": b'{"id": "x", "text": -Infinity, "accept": ["grain"]}',
+    "1e400": b'{"id": "x", "text": "wheat", "accept": [1e400]}',
+    "2**63": b'{"id": 9223372036854775808, "text": "wheat", "accept": ["grain"]}',
+    "5,000 digits": b'{"id": ' + b"9" * 5000 + b"}",
+    "5,000 digits after the point": b'{"id": 0.' + b"9" * 5000 + b"}",
+    "a key twice": f'{{"id": "x", "text": "{MARKER}", "text": "wheat", "accept": ["grain"]}}'.encode(),
+    "a deep key twice": b'{"id": "x", "text": {"a": "b", "a": "c"}, "accept": ["grain"]}',
+    "lone surrogate": b'{"id": "x", "text": "wheat \\ud800", "accept": ["grain"]}',
+    "lone surrogate as a key": b'{"id": "x", "text": {"\\udfff": "wheat"}, "accept": ["grain"]}',
+    "lone surrogate as an id": b'{"id": "\\ud800", "text": "wheat", "accept": ["grain"]}',
+    "100,000 brackets": b"[" * 100_000,
+    "100,000 braces": b'{"text":' * 100_000,
+    "100,000 closed brackets": b'{"id": "x", "text": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "a thousand brackets": b'{"id": "x\\u0041", "text": ' + b"[" * 900 + b"]" * 900 + b"}",
+    "control character": b'{"id": "x", "text": "wheat \x00", "accept": ["grain"]}',
+    "unknown name": json.dumps(CORRECTION | {MARKER: 1}).encode(),
+    "id missing": b'{"text": "wheat", "accept": ["grain"]}',
+    "id of a number": b'{"id": 1, "text": "wheat", "accept": ["grain"]}',
+    "id empty": b'{"id": "", "text": "wheat", "accept": ["grain"]}',
+    "id too long": json.dumps(CORRECTION | {"id": "x" * 201}).encode(),
+    "text null": b'{"id": "x", "text": null, "accept": ["grain"]}',
+    "text of a number": b'{"id": "x", "text": 1, "accept": ["grain"]}',
+    "text of a list": json.dumps(CORRECTION | {"text": [MARKER]}).encode(),
+    "fields of numbers": json.dumps(CORRECTION | {"text": {MARKER: 1}}).encode(),
+    "text empty": b'{"id": "x", "text": "", "accept": ["grain"]}',
+    "text of dots": b'{"id": "x", "text": "...", "accept": ["grain"]}',
+    "neither text nor document": b'{"id": "x", "accept": ["grain"]}',
+    "text and document": json.dumps(CORRECTION | {"document": "1"}).encode(),
+    "no categories": f'{{"id": "x", "text": "{MARKER}"}}'.encode(),
+    "category of a number": json.dumps(CORRECTION | {"accept": [1]}).encode(),
+    "category for categories": json.dumps(CORRECTION | {"accept": "grain"}).encode(),
+    "accept and reject": json.dumps(CORRECTION | {"reject": ["grain"]}).encode(),
+    "accept and categories": json.dumps(CORRECTION | {"categories": ["grain"]}).encode(),
+    "10,000 categories": json.dumps(CORRECTION | {"accept": [f"c{i}" for i in range(10_000)]}).encode(),
+    "create as text": json.dumps(CORRECTION | {"create_category": "yes"}).encode(),
+    "user too long": json.dumps(CORRECTION | {"user": "x" * 201}).encode(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
+def test_a_bad_body_is_refused_and_not_repeated(unchanged: Served, body: bytes) -> None:
+    for route in ("/v1/corrections", "/v1/categorize", "/v1/documents", "/v1/categories", "/v1/model/reload"):
+        if route == "/v1/categorize" and body == BODIES["no categories"]:
+            continue  # it does not take any
+        found = unchanged.client().post(route, content=body, headers=JSON)
+        assert MARKER not in str(check_problem(found, 400, 422)), route
+    found = unchanged.client().patch("/v1/documents/1", content=body, headers=JSON)
+    assert MARKER not in str(check_problem(found, 400, 422))
+
+
+def test_a_body_that_is_compressed_is_refused(unchanged: Served) -> None:
+    for encoding in ("gzip", "deflate", "br", "zstd", "GZIP"):
+        headers = JSON | {"Content-Encoding": encoding}
+        found = unchanged.client().post("/v1/corrections", content=gzip.compress(b"{}"), headers=headers)
+        check_problem(found, 415)
+
+
+def test_a_stream_is_refused_where_one_body_is_wanted(unchanged: Served) -> None:
+    body = json.dumps(CORRECTION).encode()
+    for route in ("/v1/corrections", "/v1/categories", "/v1/model/reload"):
+        check_problem(unchanged.client().post(route, content=body, headers=LINES), 415)
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
+
+SHOWN = [
+    "__proto__",
+    "constructor",
+    "<script>alert(1)</script>",
+    "a/b",
+    "../x",
+    "C:\\",
+    "a b",
+    "x" * 200,
+    "%00",
+    "?a#b",
+    "ქართული",
+    "𝔘",
+]
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_an_odd_name_is_kept_and_shown_exactly(tmp_path: Path, name: str) -> None:
+    with served(new_model(tmp_path)) as running:
+        assert running.correct(text="plank timber", accept=[name], create_category=True)["new_categories"] == [name]
+        assert running.get(f"/v1/categories/{quote(name, safe='')}")["name"] == name
+        assert running.get("/v1/categories")["categories"][-1]["name"] == name
+        assert running.get("/v1/queue", category=name)["documents"] == []
+        (found,) = running.categorize(text="plank", explain=name)["explanations"]
+        assert found["category"] == name
+        assert running.post("/v1/categories", {"change": "retire", "name": name})["categories"][-1] == "trade"
+    assert {path.name for path in tmp_path.iterdir()} == {"desk.thresher", "desk.thresher.journal"}
+
+
+def test_dots_are_a_name_and_no_path(tmp_path: Path) -> None:
+    with served(new_model(tmp_path)) as running:
+        for name in (".", ".."):
+            running.correct(text="plank", accept=[name], create_category=True)
+            found = running.exchange(request(running, "GET", f"/v1/categories/{name}"))
+            assert (found.status, json.loads(found.body)["name"]) == (200, name)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("  grain ", "grain"), ("cafe\u0301", "café"), (" Straße\u00a0", "Straße"), ("A\u030angstro\u0308m", "Ångström")],
+)
+def test_a_name_is_composed_and_has_no_blanks_around_it(tmp_path: Path, given: str, kept: str) -> None:
+    with served(new_model(tmp_path)) as running:
+        body = {"id": "n", "text": "plank", "accept": [given], "create_category": True}
+        running.post("/v1/corrections", body, status=201)
+        assert running.post("/v1/corrections", body)["repeated"]
+        assert kept in [row["name"] for row in running.get("/v1/categories")["categories"]]
+        running.correct(text="nail", reject=[given])
+        running.correct(text="saw", categories=[kept])
+        said = [
+            one["accept"] or one["reject"] or one["categories"] for one in running.get("/v1/corrections")["corrections"]
+        ]
+        assert said == [[kept]] * 3
+
+
+@pytest.mark.parametrize("name", ["Grain", "GRAIN", " gRAIN "])
+@pytest.mark.parametrize("create", [False, True])
+def test_a_name_in_other_letters_is_refused_with_the_one_that_is_known(
+    unchanged: Served, name: str, create: bool
+) -> None:
+    for said in ({"accept": [name]}, {"reject": [name]}, {"categories": [name]}):
+        body = {"id": "twin", "text": "wheat", "create_category": create, **said}
+        assert check_problem(unchanged.client().post("/v1/corrections", json=body), 409)["nearest"] == ["grain"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a\u200bb",
+        "\u200b",
+        "a\u200d",
+        "\ufeffgrain",
+        "a\u2060b",
+        "a\x00b",
+        "a\nb",
+        "a\tb",
+        "a\x7fb",
+        "a\x85b",
+        "",
+        " ",
+        "\u00a0",
+        "x" * 201,
+    ],
+    ids=ascii,
+)
+def test_a_name_that_cannot_be_seen_is_refused(unchanged: Served, name: str) -> None:
+    body = {"id": "unseen", "text": "wheat", "accept": [name], "create_category": True}
+    check_problem(unchanged.client().post("/v1/corrections", json=body), 422)
+    check_problem(unchanged.client().post("/v1/categories", json={"change": "new", "name": name}), 422)
+    check_problem(
+        unchanged.client().post("/v1/categories", json={"change": "rename", "name": "grain", "into": name}), 422
+    )
+
+
+# -- many at once, and what is told ------------------------------------------------------------------------------------
+
+
+def test_two_hundred_corrections_of_one_document_stand_in_one_order(tmp_path: Path) -> None:
+    model = new_model(tmp_path)
+    with served(model) as running:
+        running.post("/v1/documents", {"documents": [{"id": "d", "text": "wheat and oil"}]})
+        said = [(["grain"], ["energy"]), (["energy"], ["grain"])]
+        bodies: list[Any] = [
+            {"id": str(i), "document": "d", "accept": said[i % 2][0], "reject": said[i % 2][1], "user": f"u{i}"}
+            for i in range(200)
+        ]
+        answers = [
+            found.json() for found in all_at_once(running, [("POST", "/v1/corrections", body) for body in bodies])
+        ]
+        assert sorted(answer["seq"] for answer in answers) == list(range(1, 201))
+        listed = running.get("/v1/corrections", limit=500)["corrections"]
+        assert [one["id"] for one in listed] == [a["id"] for a in sorted(answers, key=lambda answer: answer["seq"])]
+        digest = running.digest
+        (shown,) = running.get("/v1/queue", state="done")["documents"]
+        assert len(shown["corrections"]) == 200
+        assert shown["disagreement"] == ["energy", "grain"]
+    for file in journal_folder(model).glob("snapshot-*[1-9]*.thresher"):
+        file.unlink()
+    with Desk(model) as desk:
+        assert desk.model.digest() == digest
+
+
+def test_the_same_correction_sent_at_once_is_learned_once(tmp_path: Path) -> None:
+    with served(new_model(tmp_path)) as running:
+        found = all_at_once(running, [("POST", "/v1/corrections", CORRECTION)] * 50)
+        assert sorted(one.status_code for one in found) == [200] * 49 + [201]
+        assert {one.json()["seq"] for one in found} == {running.last} == {1}
+
+
+def test_the_same_correction_many_thousand_times_leaves_all_finite(tmp_path: Path) -> None:
+    """With ids of their own, and then in turns with its opposite; on the thread that writes, for speed."""
+    text = "wheat oil gold"
+    with served(new_model(tmp_path)) as running:
+
+        def teach() -> None:
+            running.service.desk.journal.query("PRAGMA synchronous=OFF")  # the disk is not what is tested
+            for i in range(2000):
+                running.service.desk.correct(f"same {i}", text, accept=["grain"], reject=["energy"])
+            for i in range(2000):
+                accept, reject = (["grain"], ["energy"]) if i % 2 else (["energy"], ["grain"])
+                running.service.desk.correct(f"turn {i}", text, accept=accept, reject=reject)
+
+        running.service.write(teach).result(60)
+        assert running.correct(text=text, accept=["grain"])["seq"] == 4001
+        body = {"text": text, "all": True, "details": True, "explain": "grain"}
+        found = running.client().post("/v1/categorize", json=body)
+        assert found.status_code == 200
+        assert "null" not in found.text  # as what is not finite would be written
+        weights = [word["weight"] for word in running.get("/v1/categories/grain")["for"]]
+        assert max(weights) < 1e6
+
+
+def test_what_was_sent_is_in_no_refusal_and_in_no_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    folder = tmp_path / "a folder with blanks"
+    folder.mkdir()
+    with served(new_model(folder)) as running:
+        client = running.client()
+        running.correct(text=f"{MARKER} plank", accept=["tin"], create_category=True)
+        running.correct(text=f"{MARKER} nail", reject=["tin"])
+        running.post("/v1/documents", {"documents": [f"{MARKER} saw"]})
+        refusals = [client.delete("/v1/corrections/test-1")]
+        refusals += [client.post("/v1/corrections", content=body, headers=JSON) for body in BODIES.values()]
+        refusals += [
+            client.post("/v1/corrections", json=CORRECTION | {"id": "test-1"}),
+            client.post("/v1/corrections", json=CORRECTION | {"accept": [MARKER]}),
+            client.post("/v1/corrections", json=CORRECTION | {"reject": [MARKER]}),
+            client.post("/v1/categorize", json={"text": "oil", "explain": MARKER}),
+            client.post("/v1/categorize", json={"document": MARKER}),
+            *(client.get(f"/v1/{route}{MARKER}") for route in ("", "documents/", "categories/", "queue?order=")),
+            client.get("/v1/model", headers={"Authorization": f"Bearer {MARKER}"}),
+            client.get("/", headers={"Host": MARKER}),
+        ]
+        monkeypatch.setattr(running.service, "categorize", _fault)
+        refusals += [client.post("/v1/categorize", json={"text": MARKER, "details": True})]
+        assert check_problem(refusals[-1], 500)["detail"] == "something went wrong here; the log says what"
+        for found in refusals:
+            assert found.status_code >= 400
+            assert MARKER not in found.text
+            assert "blanks" not in found.text, found.text
+            assert "Traceback" not in found.text
+            assert all(token not in found.text for token in TOKENS.values())
+    logged = "".join(capfd.readouterr())
+    for record in caplog.records:
+        if not record.name.startswith("http"):  # the client's own
+            logged += logging.Formatter().format(record)
+    assert "a fault, for the test" in logged
+    for secret in (MARKER, *TOKENS.values()):
+        assert secret not in logged
+
+
+def _fault(*_: object, **__: object) -> None:
+    raise RuntimeError("a fault, for the test")
+
+
+def test_clients_that_leave_are_no_fault(unchanged: Served, caplog: pytest.LogCaptureFixture) -> None:
+    for path, kind in (
+        ("/v1/categorize", "application/json"),
+        ("/v1/corrections", "application/json"),
+        ("/v1/categorize", LINES["Content-Type"]),
+        ("/v1/documents", LINES["Content-Type"]),
+    ):
+        begun = request(unchanged, "POST", path, b'"oil"\n"go', Content_Length="500", Content_Type=kind)
+        with socket.create_connection(("127.0.0.1", unchanged.port), timeout=20) as connection:
+            connection.sendall(begun)
+            if kind != "application/json" and path == "/v1/categorize":
+                assert connection.recv(2**16)
+    time.sleep(0.2)
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
