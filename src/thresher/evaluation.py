@@ -174,16 +174,22 @@ def evaluate(model: Categorizer, documents: Iterable[Document], *, progress: Rep
     >>> found.counts().micro().recall == 2 / 3, found.unknown_categories
     (True, {'food': 1})
     """
-    labelled = _Labelled()
+    labelled = Labelled()
     scores, accepted = model.decide(labelled.contents(documents, progress))
-    if not labelled.ids:
+    return assembled(model.categories, labelled.ids, labelled.categories, scores, accepted)
+
+
+def assembled(
+    known: list[str], ids: list[str], categories: list[list[str]], scores: Floats, accepted: Truth
+) -> Evaluation:
+    """Set scores and decisions of a model that knows some categories beside those that the documents have."""
+    if not ids:
         raise DataError("there are no documents to evaluate (the source is empty)")
-    known = set(model.categories)
-    unknown = Counter(name for row in labelled.categories for name in row if name not in known)
-    names = [*model.categories, *sorted(unknown)]
-    truth = _truth(labelled.categories, names)
+    present = set(known)
+    unknown = Counter(name for row in categories for name in row if name not in present)
+    names = [*known, *sorted(unknown)]
     scores, accepted = _widened(scores, accepted, len(unknown))
-    return Evaluation(names, truth, scores, accepted, labelled.ids, dict(sorted(unknown.items())))
+    return Evaluation(names, _truth(categories, names), scores, accepted, ids, dict(sorted(unknown.items())))
 
 
 def _widened(scores: Floats, accepted: Truth, count: int) -> tuple[Floats, Truth]:
@@ -194,7 +200,7 @@ def _widened(scores: Floats, accepted: Truth, count: int) -> tuple[Floats, Truth
     return np.pad(scores, wide, constant_values=scores.min(initial=1.0) - 1), np.pad(accepted, wide)
 
 
-class _Labelled:
+class Labelled:
     """Passes on the contents of documents, and remembers the rest of them."""
 
     def __init__(self) -> None:

@@ -5,8 +5,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thresher.cli.failures import UsageError
 from thresher.cli.models import loaded_model
-from thresher.cli.options import DataArgument, ForceOption, ModelArgument, Read, ThreadsOption, whole_number
+from thresher.cli.options import (
+    ClusterOption,
+    DataArgument,
+    ForceOption,
+    ModelArgument,
+    Read,
+    ThreadsOption,
+    whole_number,
+)
 from thresher.cli.outputs import check_output, output_file
 from thresher.cli.shell import Shell
 from thresher.cli.train import labelled_documents
@@ -26,6 +35,7 @@ def evaluate(
     report: Annotated[Path | None, typer.Option(help="Write an HTML page too.", metavar="PAGE.html")] = None,
     intervals: Annotated[bool, typer.Option("--intervals", help="Add 95 % intervals, by the bootstrap.")] = False,
     threads: ThreadsOption = None,
+    cluster: ClusterOption = None,
     force: ForceOption = False,
 ) -> None:
     """Measure a model on labelled documents: break-even, precision, recall, F1, by category and together.
@@ -39,10 +49,15 @@ def evaluate(
 
         check_packages()
         check_output(report, force)
-    categorizer = loaded_model(model, threads)
-    documents = labelled_documents(shell, read, data)
-    with shell.progress() as progress:
-        evaluation = evaluated(categorizer, documents, progress=progress)
+    if cluster is not None:
+        if report is not None:
+            raise UsageError("--report shows documents, and is for evaluating here (leave it or --cluster out)")
+        evaluation = _evaluated_there(shell, read, model, data, cluster)
+    else:
+        categorizer = loaded_model(model, threads)
+        documents = labelled_documents(shell, read, data)
+        with shell.progress() as progress:
+            evaluation = evaluated(categorizer, documents, progress=progress)
     if report is not None:
         from thresher.report import make_report
 
@@ -56,6 +71,16 @@ def evaluate(
     show_categories(shell, evaluation)
     if report is not None:
         shell.say(f"Wrote {report}")
+
+
+def _evaluated_there(shell: Shell, read: Read, model: Path, data: str, address: str) -> "Evaluation":
+    from thresher.cli.clusters import joined_cluster, source_parts
+    from thresher.cluster.prediction import evaluate as evaluate_there
+
+    with joined_cluster(shell, address) as cluster:
+        parts = source_parts(read, data, labelled=True)
+        with shell.progress() as progress:
+            return evaluate_there(model, parts, cluster, progress=progress)
 
 
 def show_summary(shell: Shell, evaluation: "Evaluation", title: str, intervals: bool = False) -> None:

@@ -27,6 +27,12 @@ DATA_HELP = "A file, a folder, - for standard input, or a corpus by name, as sam
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
 DataArgument = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
+ClusterOption = Annotated[
+    str | None, typer.Option("--cluster", help="Work on a Dask cluster: its address, or local.", metavar="ADDRESS")
+]
+SharedOption = Annotated[
+    Path | None, typer.Option("--shared", help="A folder that all of the cluster see.", metavar="FOLDER")
+]
 ThreadsOption = Annotated[str | None, typer.Option("--threads", help="Threads; never changes the result.", metavar="N")]
 
 

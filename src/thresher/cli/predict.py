@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thresher import predicted
 from thresher.cli.failures import UsageError
 from thresher.cli.models import loaded_model
 from thresher.cli.options import (
     DATA_HELP,
+    ClusterOption,
     DataArgument,
     ForceOption,
     ModelArgument,
@@ -22,8 +24,6 @@ from thresher.cli.options import (
 )
 from thresher.cli.outputs import check_output, output_file, output_format
 from thresher.cli.shell import Shell
-
-OURS = ("id", "categories", "scores", "probabilities", "empty")
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
@@ -42,6 +42,7 @@ def predict(
     top: Annotated[str | None, typer.Option(help="The K best categories, accepted or not.", metavar="K")] = None,
     everything: Annotated[bool, typer.Option("--all", help="All categories, accepted or not.")] = False,
     threads: ThreadsOption = None,
+    cluster: ClusterOption = None,
     force: ForceOption = False,
 ) -> None:
     """Say which categories documents belong to.
@@ -52,6 +53,9 @@ def predict(
     count = whole_number("--top", top)
     if count is not None and everything:
         raise UsageError("--top and --all exclude each other")
+    if cluster is not None:
+        _predict_there(shell, read, model, files or [], output, cluster, -1 if everything else count)
+        return
     if output is not None:
         check_output(output, force)
     categorizer = loaded_model(model, threads)
@@ -62,10 +66,35 @@ def predict(
         shell.remark(f"wrote {count:,} documents to {output}")
     elif shell.json:
         for document, found in answers:
-            shell.emit(_record(document, found))
+            shell.emit(predicted.record(document, found))
     else:
         rows = ([document.id, _named(found), _excerpt(document.text)] for document, found in answers)
         shell.table("", ["id", "categories", "text"], rows)
+
+
+def _predict_there(
+    shell: Shell, read: Read, model: Path, files: list[str], output: Path | None, address: str, top: int | None
+) -> None:
+    """Predict on a cluster, a file for each partition; what a run before has written is left."""
+    from thresher.categorizer import Categorizer
+    from thresher.cli.clusters import joined_cluster, source_parts
+    from thresher.cluster.prediction import predict as predict_there
+
+    if output is None or output.suffix or not files or "-" in files:
+        raise UsageError("--cluster takes files or folders, and writes to a folder (name a new one with --output)")
+    if top == -1:
+        top = len(Categorizer.load(model).categories)
+    with joined_cluster(shell, address) as cluster:
+        parts = [part for source in files for part in source_parts(read, source)]
+        with shell.progress() as progress:
+            counts = predict_there(model, parts, cluster, output, top=top, progress=progress)
+    written = [count for count in counts if count >= 0]
+    left = len(counts) - len(written)
+    if shell.json:
+        shell.emit({"documents": sum(written), "parts": len(written), "left": left, "folder": str(output)})
+    else:
+        known = f"; {left:,} parts were there already" if left else ""
+        shell.say(f"Wrote {sum(written):,} documents in {len(written):,} parts to {output}{known}")
 
 
 def predictions(
@@ -87,53 +116,12 @@ def predictions(
         shell.remarks_on(reading)
 
 
-def _record(document: "Document", found: "Prediction") -> dict[str, Any]:
-    categories = [
-        {"category": name, "score": score, "probability": probability} for name, score, probability in found.categories
-    ]
-    return {"id": document.id, "categories": categories} | ({"empty": True} if found.empty else {})
-
-
 def _write(output: Path, answers: "Iterator[tuple[Document, Prediction]]") -> int:
     from thresher.datasets.writing import write_to
 
     format = output_format(output)
-    answer = {"jsonl": _record, "parquet": _columns}.get(format, _cells)
     with output_file(output) as file:
-        return write_to(file, (_with_own(document, answer(document, found)) for document, found in answers), format)
-
-
-def _with_own(document: "Document", answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the input's own columns and the answer; a column of theirs with one of our names is kept as given_NAME."""
-    own = dict(document.columns or {"text": document.text})
-    if own.get("id") == answer["id"]:
-        del own["id"]
-    named: dict[str, Any] = {}
-    for name, value in own.items():
-        while name in OURS or name in named:
-            name = f"given_{name}"
-        named[name] = value
-    return {"id": answer["id"]} | named | answer
-
-
-def _columns(document: "Document", found: "Prediction") -> dict[str, Any]:
-    """Return the answer for a table: names, scores and probabilities in a column each."""
-    return {
-        "id": document.id,
-        "categories": [name for name, _, _ in found.categories],
-        "scores": [score for _, score, _ in found.categories],
-        "probabilities": [probability for _, _, probability in found.categories],
-        "empty": found.empty,
-    }
-
-
-def _cells(document: "Document", found: "Prediction") -> dict[str, Any]:
-    """Return the answer for a table whose cells are texts."""
-    rounded = {
-        "scores": [f"{score:.4f}" for _, score, _ in found.categories],
-        "probabilities": [f"{probability:.4f}" for _, _, probability in found.categories],
-    }
-    return _columns(document, found) | rounded | {"empty": "true" if found.empty else ""}
+        return write_to(file, (predicted.written(document, found, format) for document, found in answers), format)
 
 
 def _named(found: "Prediction") -> str:

@@ -8,10 +8,12 @@ import typer
 
 from thresher.cli.failures import UsageError
 from thresher.cli.options import (
+    ClusterOption,
     DataArgument,
     ForceOption,
     Read,
     Settings,
+    SharedOption,
     ThreadsOption,
     check_is_text,
     text_documents,
@@ -38,6 +40,11 @@ def train(
     valid: Annotated[str | None, typer.Option(help="Evaluate on these documents too.", metavar="DATA")] = None,
     folds: Annotated[str | None, typer.Option(help="Cross-validate in so many parts too.", metavar="K")] = None,
     threads: ThreadsOption = None,
+    cluster: ClusterOption = None,
+    shared: SharedOption = None,
+    mix: Annotated[
+        str | None, typer.Option(help="Share the documents out in N parts; another algorithm.", metavar="N")
+    ] = None,
     force: ForceOption = False,
 ) -> None:
     """Learn from labelled documents, and write a model.
@@ -49,6 +56,13 @@ def train(
     check_model_output(output, force)
     n_folds = whole_number("--folds", folds, least=2)
     model = Categorizer(preset=settings.preset, n_threads=whole_number("--threads", threads), **settings.given)
+    if cluster is not None:
+        if valid is not None or n_folds is not None:
+            raise UsageError("--valid and --folds are for training here (thresher evaluate --cluster measures there)")
+        _train_there(shell, read, data, model, cluster, shared, whole_number("--mix", mix), output)
+        return
+    if mix is not None or shared is not None:
+        raise UsageError("--mix and --shared are for training on a cluster (add --cluster)")
     texts, categories = _training_texts(shell, read, data, model.settings["memory"])
     if n_folds is not None and n_folds > len(texts):
         raise UsageError(f"--folds {n_folds} is out of range (allowed: up to the {len(texts)} documents)")
@@ -67,6 +81,33 @@ def train(
     digest = model.save(output)
     shown = _summary(model, len(texts)) | {"seconds": round(seconds, 3), "model": str(output), "digest": digest}
     _show(shell, model, shown, found, output)
+
+
+def _train_there(
+    shell: Shell,
+    read: Read,
+    data: str,
+    model: "Categorizer",
+    address: str,
+    shared: Path | None,
+    mix: int | None,
+    output: Path,
+) -> None:
+    """Train on a cluster; the model is the same, unless the documents are shared out."""
+    from thresher.cli.clusters import joined_cluster, source_parts
+    from thresher.cluster.training import fit
+
+    start = time.perf_counter()
+    with joined_cluster(shell, address) as cluster:
+        parts = source_parts(read, data, labelled=True)
+        with shell.progress() as progress:
+            fit(model, parts, cluster, shared, mix=mix, progress=progress)
+        peak = max(cluster.peaks().values())
+    seconds = time.perf_counter() - start
+    digest = model.save(output)
+    shown = _summary(model, model.features.n_documents)
+    shown |= {"seconds": round(seconds, 3), "model": str(output), "digest": digest, "partitions": len(parts)}
+    _show(shell, model, shown | {"worker_peak_memory": peak}, {}, output)
 
 
 def labelled_documents(shell: Shell, read: Read, source: str) -> "list[Document]":

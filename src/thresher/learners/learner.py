@@ -120,7 +120,12 @@ class MistakeDrivenLearner(Settings):
         return self._fit(strong, listed_labels(labels), np.ones(1), n_categories, progress)
 
     def fit_strengths(
-        self, strong: Rows, labels: Labels, n_categories: int, progress: Report | None = None, train: Train | None = None
+        self,
+        strong: Rows,
+        labels: Labels,
+        n_categories: int,
+        progress: Report | None = None,
+        train: Train | None = None,
     ) -> Self:
         """Learn from the start, from rows that hold strengths already; `train` makes the passes in another way."""
         self._check_parameters()

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 from thresher.categorizer import Categorizer
+from thresher.datasets.document import Document
 from thresher.explanation import Change, Explanation, is_piece
 from thresher.journal import Record
-from thresher.prediction import Prediction
+from thresher.predicted import record
 from thresher.text.analysers import Text
 from thresher.web.pool import plain
 
@@ -21,18 +22,11 @@ def categorized(
     """Return the categories of texts: those accepted, or the `top` best."""
     if not model.categories or not model.learner.is_fitted:
         return [{"id": id, "categories": []} for id in ids]
-    found = [_prediction(id, one) for id, one in zip(ids, model.categorize(texts, top=top), strict=True)]
+    found = [record(Document("", id=id), one) for id, one in zip(ids, model.categorize(texts, top=top), strict=True)]
     if details:
         for answer, text in zip(found, texts, strict=True):
             _add_details(model, text, answer)
     return found
-
-
-def _prediction(id: str, found: Prediction) -> dict[str, Any]:
-    categories = [
-        {"category": name, "score": score, "probability": probability} for name, score, probability in found.categories
-    ]
-    return {"id": id, "categories": categories} | ({"empty": True} if found.empty else {})
 
 
 def _add_details(model: Categorizer, text: Text, answer: dict[str, Any]) -> None:
@@ -87,25 +81,25 @@ def changed_words(changes: dict[str, list[Change]]) -> dict[str, list[dict[str, 
     return found
 
 
-def recorded(record: Record) -> dict[str, Any]:
+def recorded(kept: Record) -> dict[str, Any]:
     """Return a record of the journal as a person looks at it: the beginning of its text, and what it changed."""
-    body = record.body
+    body = kept.body
     about: dict[str, Any] = {
-        "seq": record.seq,
-        "id": record.id,
-        "kind": record.kind,
-        "time": record.time,
-        "user": record.user,
-        "undone_by": record.undone_by,
+        "seq": kept.seq,
+        "id": kept.id,
+        "kind": kept.kind,
+        "time": kept.time,
+        "user": kept.user,
+        "undone_by": kept.undone_by,
     }
-    if record.kind == "correction":
+    if kept.kind == "correction":
         about |= {
             "accept": body.get("accept", []),
             "reject": body.get("reject", []),
             "categories": body.get("categories"),
             "document": body.get("document"),
-            "text": None if record.text is None else plain(record.text)[:EXCERPT],
-            "effect": record.effect,
+            "text": None if kept.text is None else plain(kept.text)[:EXCERPT],
+            "effect": kept.effect,
         }
     else:
         about |= {"change": body}

@@ -57,7 +57,7 @@ def curve(quality: Quality, category: str, threshold: float) -> list[dict[str, f
         return []
     found = metrics.precision_recall_curve(scores, truth)
     below = np.append(found.thresholds[1:], found.thresholds[-1] - 0.1)  # what is above is accepted
-    between = np.where((below <= 1) & (1 < found.thresholds), 1.0, (found.thresholds + below) / 2)
+    between = np.where((below <= 1) & (found.thresholds > 1), 1.0, (found.thresholds + below) / 2)
     at = np.unique(np.linspace(0, len(found.thresholds) - 1, min(_POINTS, len(found.thresholds))).astype(np.int64))
     points = [
         {

@@ -1,0 +1,117 @@
+"""A Dask cluster, by its address or on this machine: what is sent to it, and what comes back in order."""
+
+import importlib.metadata
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from uuid import uuid4
+
+from thresher import __version__
+from thresher.cluster import tasks
+from thresher.errors import MissingPackageError, ThresherError
+
+try:
+    from distributed import Client, LocalCluster, as_completed
+except ImportError as error:
+    raise MissingPackageError(f"{error.name} is missing (pip install 'thresher[cluster]')") from None
+
+
+class ClusterError(ThresherError):
+    """A cluster cannot do what it is asked for; the message says what to do."""
+
+
+class Cluster:
+    """A client of a scheduler.
+
+    Parameters
+    ----------
+    address : str
+        Of a scheduler, as tcp://host:8786; or "local" for processes of one thread each on this machine.
+    n_workers : int, optional
+        How many processes a local cluster has.
+    memory_limit : str, optional
+        What a worker of a local cluster may take, as "500MB".
+    """
+
+    def __init__(self, address: str = "local", *, n_workers: int | None = None, memory_limit: str = "auto") -> None:
+        self._local = None
+        if address == "local":
+            self._local = LocalCluster(
+                n_workers=n_workers, threads_per_worker=1, memory_limit=memory_limit, dashboard_address=":0"
+            )
+        try:
+            self.client = Client(self._local or address, timeout=5)
+        except OSError:
+            raise ClusterError(f"{address}: no scheduler answers there (start one with: dask scheduler)") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the cluster; one on this machine ends."""
+        self.client.close()
+        if self._local is not None:
+            self._local.close()
+
+    @property
+    def dashboard(self) -> str:
+        """Where the dashboard is."""
+        return str(self.client.dashboard_link)
+
+    @property
+    def n_threads(self) -> int:
+        """How many tasks run at a time."""
+        return max(int(sum(self.client.nthreads().values())), 1)
+
+    def check(self, folder: Path) -> None:
+        """Refuse a cluster that has no workers, or others than ours, or that do not see the folder."""
+        if not self.client.nthreads():
+            try:
+                self.client.wait_for_workers(1, timeout=30)
+            except TimeoutError:
+                raise ClusterError("the scheduler has no workers (start some with: dask worker ADDRESS)") from None
+        found = self.client.run(importlib.metadata.version, "thresher", on_error="return")
+        for worker, version in found.items():
+            if isinstance(version, Exception):
+                raise ClusterError(f"worker {worker} has no thresher (pip install thresher=={__version__} there)")
+            if version != __version__:
+                raise ClusterError(f"worker {worker} has thresher {version}, and this is {__version__}")
+        mark = folder / f"mark-{uuid4().hex}"
+        mark.touch()
+        blind = [worker for worker, sees in self.client.run(tasks.sees, str(mark)).items() if not sees]
+        if blind:
+            raise ClusterError(f"worker {blind[0]} does not see {folder} (name a folder that all see with --shared)")
+
+    def taken(self, parts: Sequence[Any]) -> list[Any]:
+        """Return partitions as tasks take them; what is delayed is computed, and stays on the workers."""
+        return [self.client.compute(part) if hasattr(part, "dask") else part for part in parts]
+
+    def scattered(self, things: list[Any]) -> list[Any]:
+        """Send things to all workers at once."""
+        return list(self.client.scatter(things, broadcast=True, hash=False))
+
+    def gather(
+        self, name: str, work: Sequence[tuple[Any, ...]], report: Callable[[int, int], None] | None
+    ) -> list[Any]:
+        """Have work done, each a function and its arguments, and return what came of it in its order."""
+        run = uuid4().hex[:8]
+        futures = [
+            self.client.submit(function, *arguments, key=f"{name}-{run}-{i}", pure=False)
+            for i, (function, *arguments) in enumerate(work)
+        ]
+        try:
+            for done, _ in enumerate(as_completed(futures), 1):
+                if report is not None:
+                    report(done, len(futures))
+            return list(self.client.gather(futures))
+        finally:
+            for future in futures:
+                future.release()
+
+    def peaks(self) -> dict[str, int]:
+        """Return the largest memory that each worker has taken, in bytes."""
+        return dict(self.client.run(tasks.peak_memory))

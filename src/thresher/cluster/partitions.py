@@ -1,0 +1,75 @@
+"""Documents in parts that workers read by themselves: a file each, a range of a source, or a Dask collection's own."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from thresher.datasets.document import Document
+from thresher.datasets.reading import read_documents
+from thresher.errors import DataError
+
+RANGE = 20_000  # documents of a partition where a source is not made of files
+_SUFFIXES = (".jsonl", ".ndjson", ".parquet", ".csv", ".tsv", ".jsonl.gz", ".jsonl.zst", ".csv.gz")
+
+
+class Partition(NamedTuple):
+    """Some of the documents of a source: from the first to before the last, or to the end."""
+
+    source: str
+    options: dict[str, Any]
+    first: int = 0
+    last: int | None = None
+
+    def documents(self) -> Iterator[Document]:
+        """Read the documents."""
+        return islice(iter(read_documents(self.source, **self.options)), self.first, self.last)
+
+
+def partitions_of(source: str, *, size: int = RANGE, **options: Any) -> list[Partition]:
+    """Return the partitions of a source: the files of a folder, one each, in the order of their names; else ranges.
+
+    A range is read from the beginning of its source on: large corpora should come as files.
+    """
+    folder = Path(source)
+    if folder.is_dir():
+        files = sorted(file for file in folder.iterdir() if file.name.endswith(_SUFFIXES))
+        if files:
+            return [Partition(str(file.absolute()), options) for file in files]
+    count = sum(1 for _ in read_documents(source, **options))
+    if count == 0:
+        raise DataError(f"{source}: there are no documents")
+    name = str(folder.absolute()) if folder.exists() else source
+    return [Partition(name, options, first, min(first + size, count)) for first in range(0, count, size)]
+
+
+def as_documents(part: Any) -> Iterable[Document]:
+    """Return the documents of a partition: of ours, or of a bag or a dataframe with columns text and categories."""
+    if isinstance(part, Partition):
+        return part.documents()
+    if hasattr(part, "itertuples"):
+        return (_document({"text": row.text, "categories": _cell(row.categories)}) for row in part.itertuples())
+    return map(_document, part)
+
+
+def _cell(found: Any) -> Any:
+    """Return the categories of a dataframe's cell: a list of them, or a text in which | separates them."""
+    if not isinstance(found, str):
+        return found
+    if found.startswith("["):
+        advice = "dask.config.set({'dataframe.convert-string': False}) keeps them"
+        raise DataError(f"the lists in the column categories have become texts ({advice})")
+    return [name.strip() for name in found.split("|") if name.strip()]
+
+
+def _document(given: Any) -> Document:
+    if isinstance(given, Document):
+        return given
+    if isinstance(given, Mapping):
+        text, categories = given["text"], given.get("categories", ())
+    else:
+        text, categories = given
+    names = (categories,) if isinstance(categories, str) else tuple(categories)
+    if isinstance(text, Mapping):
+        return Document("\n".join(text.values()), names, fields=dict(text))
+    return Document(text, names)

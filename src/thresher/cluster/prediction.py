@@ -1,0 +1,103 @@
+"""Prediction and evaluation on a cluster: a model file and partitions in, a file a partition or measures out."""
+
+import os
+from collections import deque
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thresher import predicted
+from thresher.categorizer import Categorizer
+from thresher.cluster.clients import Cluster, ClusterError
+from thresher.cluster.partitions import as_documents
+from thresher.datasets.document import Document
+from thresher.datasets.writing import write_to
+from thresher.evaluation import Evaluation, Labelled, assembled
+from thresher.metrics import Floats, Truth
+from thresher.text.analysers import Text
+from thresher.tuning import Report, Step
+from thresher.whole_file import whole_file
+
+
+def predict(
+    model: str | Path,
+    parts: Sequence[Any],
+    cluster: Cluster,
+    output: str | Path,
+    *,
+    format: str = "jsonl",
+    top: int | None = None,
+    progress: Report | None = None,
+) -> list[int]:
+    """Write the categories of partitions to files part-00000, part-00001 and so on in a folder; returns their lengths.
+
+    What is there already was written by a run before, and is left: such a part has the length -1.
+    """
+    folder = Path(output).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    cluster.check(folder)
+    path = str(Path(model).absolute())
+    _check_same_model(folder, Categorizer.load(path).digest())
+    work = [
+        (_predict_part, path, part, folder / f"part-{i:05}.{format}", format, top)
+        for i, part in enumerate(cluster.taken(parts))
+    ]
+    return list(cluster.gather("predict", work, _steps("predict", progress)))
+
+
+def evaluate(
+    model: str | Path, parts: Sequence[Any], cluster: Cluster, *, progress: Report | None = None
+) -> Evaluation:
+    """Measure a model on partitions of labelled documents, as `thresher.evaluation.evaluate` does on all of them."""
+    path = Path(model).absolute()
+    cluster.check(path.parent)
+    work = [(_judge_part, str(path), part) for part in cluster.taken(parts)]
+    found = cluster.gather("evaluate", work, _steps("evaluate", progress))
+    ids = [id for part in found for id in part[0]]
+    categories = [names for part in found for names in part[1]]
+    scores, accepted = (np.concatenate([part[i] for part in found]) for i in (2, 3))
+    return assembled(Categorizer.load(path).categories, ids, categories, scores, accepted)
+
+
+def _check_same_model(folder: Path, digest: str) -> None:
+    """Refuse to go on with what another model began."""
+    mark = folder / "model.digest"
+    if mark.exists() and mark.read_text("utf-8") != digest:
+        raise ClusterError(f"{folder}: another model has begun to write here (name a new folder)")
+    with whole_file(mark) as file:
+        file.write(digest.encode())
+
+
+def _steps(name: str, progress: Report | None) -> Any:
+    return None if progress is None else lambda done, total: progress(Step(name, done, total))
+
+
+def _predict_part(model: str, part: Any, path: Path, format: str, top: int | None) -> int:
+    if path.exists():
+        return -1
+    categorizer = _loaded(model, os.stat(model).st_mtime_ns)  # noqa: PTH116
+    waiting: deque[Document] = deque()
+
+    def contents() -> Iterator[Text]:
+        for document in as_documents(part):
+            waiting.append(document)
+            yield document.content
+
+    found = categorizer.categorize(contents(), top=top)
+    with whole_file(path) as file:
+        return write_to(file, (predicted.written(waiting.popleft(), one, format) for one in found), format)
+
+
+def _judge_part(model: str, part: Any) -> tuple[list[str], list[list[str]], Floats, Truth]:
+    categorizer, labelled = _loaded(model, os.stat(model).st_mtime_ns), Labelled()  # noqa: PTH116
+    scores, accepted = categorizer.decide(labelled.contents(as_documents(part), None))
+    return labelled.ids, labelled.categories, scores, accepted
+
+
+@lru_cache(maxsize=1)
+def _loaded(path: str, _: int) -> Categorizer:
+    """Return the model of a file, read once by each worker as long as it is the same."""
+    return Categorizer.load(path, n_threads=1)

@@ -1,0 +1,167 @@
+"""What workers do: each function takes names of files and small things, and leaves what is large in the folder."""
+
+import os
+import resource
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.cluster import stored
+from thresher.cluster.partitions import as_documents
+from thresher.kernels.passes import Examples
+from thresher.kernels.rows import Labels, Rows
+from thresher.kernels.tokens import Tokens
+from thresher.kernels.weights import Steps
+from thresher.learners.labels import labels_of
+from thresher.learners.rows import select_rows, strengths
+from thresher.learners.training import Plan, Trained, train_group
+from thresher.settings import constant_of, new_features, new_learner
+from thresher.spilling import SpillingArray, documents_with
+from thresher.text.analysers import Text
+from thresher.text.features import rows_of_entries
+from thresher.text.strengths import WEIGHED, weighed
+from thresher.text.vocabulary import Vocabulary
+
+NONE = np.zeros(0, dtype=np.int64)
+Ints = NDArray[np.int64]
+
+
+class Named(NamedTuple):
+    """The categories of a partition's documents: the names in the order of first sight, and numbers of them."""
+
+    names: list[str]
+    ends: Ints
+    numbers: NDArray[np.int32]
+
+
+class Size(NamedTuple):
+    """How many rows and entries a partition has, and how many of its rows are not empty."""
+
+    rows: int
+    entries: int
+    filled: int
+
+
+def name_categories(part: Any) -> Named:
+    """Read the categories of a partition's documents."""
+    numbers: dict[str, int] = {}
+    found: list[int] = []
+    ends = [0]
+    for document in as_documents(part):
+        found.extend(numbers.setdefault(name, len(numbers)) for name in sorted(set(document.categories)))
+        ends.append(len(found))
+    return Named(list(numbers), np.array(ends, dtype=np.int64), np.array(found, dtype=np.int32))
+
+
+def texts_at(part: Any, rows: list[int]) -> list[Text]:
+    """Return some texts of a partition, in their order."""
+    wanted = set(rows)
+    return [document.content for i, document in enumerate(as_documents(part)) if i in wanted]
+
+
+def count_features(part: Any, settings: Mapping[str, Any], folder: Path, number: int) -> int:
+    """Count the features of a partition, numbered in the order of first sight within it; returns how many it has."""
+    features, seen = new_features(settings), Vocabulary()
+    found = SpillingArray(np.int64, settings["memory"])
+    ends, totals = features.count((document.content for document in as_documents(part)), seen, found)
+    starts = np.cumsum([0] + [int(stops[-1]) if len(stops) else 0 for stops in ends])
+    every_end = np.concatenate([NONE, *(stops + start for stops, start in zip(ends, starts, strict=False))])
+    for name, array in (
+        ("found", found.array()), ("ends", every_end), ("letters", seen.letters), ("stops", seen.stops),
+        ("totals", totals),
+    ):  # fmt: skip
+        stored.write(folder, f"counted-{number}.{name}", array)
+    return seen.count
+
+
+def merge_vocabulary(settings: Mapping[str, Any], folder: Path, count: int, *_: Any) -> int:
+    """Number the features of all partitions as one run over them would; returns how many are kept."""
+    features, seen, totals, own = new_features(settings), Vocabulary(), np.zeros(0, dtype=np.int64), []
+    for number in range(count):
+        letters = stored.read(folder, f"counted-{number}.letters", np.uint8)
+        stops = stored.read(folder, f"counted-{number}.stops", np.int64)
+        numbers = seen.numbers(Tokens(letters, stops, NONE, NONE, NONE, NONE, NONE, NONE))
+        totals = np.concatenate((totals, np.zeros(seen.count - len(totals), dtype=np.int64)))
+        totals[numbers] += stored.read(folder, f"counted-{number}.totals", np.int64)
+        own.append(numbers)
+    renumbered = features.keep(seen, totals)
+    for number, numbers in enumerate(own):
+        stored.write(folder, f"counted-{number}.renumbered", renumbered[numbers])
+    stored.write(folder, "vocabulary.letters", features.vocabulary.letters)
+    stored.write(folder, "vocabulary.stops", features.vocabulary.stops)
+    return features.vocabulary.count
+
+
+def make_rows(folder: Path, number: int, n_features: int) -> Size:
+    """Make rows of counts of a partition, of the features that were kept."""
+    found = stored.read(folder, f"counted-{number}.found", np.int64).copy()
+    ends = stored.read(folder, f"counted-{number}.ends", np.int64)
+    renumbered = stored.read(folder, f"counted-{number}.renumbered", np.int64)
+    rows = rows_of_entries(found, ends, renumbered, n_features)
+    stored.write_part(folder, f"rows-{number}", rows)
+    stored.write(folder, f"rows-{number}.documents", documents_with(rows))
+    for name in ("found", "ends", "letters", "stops", "totals", "renumbered"):
+        (folder / f"counted-{number}.{name}").unlink(missing_ok=True)
+    return Size(len(rows.indptr) - 1, len(rows.indices), int(np.count_nonzero(np.diff(rows.indptr))))
+
+
+def strengthen(
+    settings: Mapping[str, Any], idf: NDArray[np.float32], folder: Path, number: int, row: int, entry: int
+) -> int:
+    """Write the strengths of a partition, as the learner sees them, into their place among all; returns how many."""
+    rows = in_memory(stored.read_rows(folder, f"rows-{number}", settings["n_features"]))
+    if settings["strength"] in WEIGHED:
+        rows = weighed(rows, idf, settings["strength"], constant=constant_of(settings))
+    learner = new_learner(settings)
+    strong = strengths(rows, learner.strength, learner.normalize, checked=True)
+    stored.write_rows(folder, "strong", strong, row, entry)
+    return len(strong.indices)
+
+
+def in_memory(rows: Rows) -> Rows:
+    """Return rows that are not mapped any more."""
+    return Rows(rows.indptr.copy(), rows.indices.copy(), rows.data.copy(), rows.n_features)
+
+
+def train_categories(folder: Path, n_features: int, steps: Steps, plan: Plan, first: int, last: int) -> Trained:
+    """Train the categories from the first to before the last, pass by pass over all rows."""
+    rows, labels = stored.read_rows(folder, "strong", n_features), stored.read_labels(folder, "labels")
+    return train_group(Examples(rows, labels, steps), plan, np.arange(first, last), n_threads=1)
+
+
+def score_held_out(
+    folder: Path, settings: Mapping[str, Any], inside: Ints, outside: Ints, n_categories: int, first: int, last: int
+) -> NDArray[np.float32]:
+    """Train some categories on some rows, and return how they score others."""
+    rows = stored.read_rows(folder, "strong", settings["n_features"])
+    labels = rows_of_labels(stored.read_labels(folder, "labels"), inside)
+    own = labels_of(labels, np.arange(first, last), n_categories)
+    learner = new_learner(settings)
+    learner.fit_strengths(select_rows(rows, inside), own, last - first)
+    return learner.score_strengths(select_rows(rows, outside))
+
+
+def rows_of_labels(labels: Labels, rows: Ints) -> Labels:
+    """Return the labels of some rows.
+
+    >>> labels = Labels(np.array([0, 1, 3]), np.array([5, 6, 7]), np.ones(3, np.int8), -1)
+    >>> rows_of_labels(labels, np.array([1])).categories
+    array([6, 7])
+    """
+    lengths = np.diff(labels.indptr)[rows]
+    ends = np.concatenate(([0], np.cumsum(lengths)))
+    places = np.repeat(labels.indptr[:-1][rows] - ends[:-1], lengths) + np.arange(ends[-1])
+    return Labels(ends, labels.categories[places], labels.signs[places], labels.others)
+
+
+def peak_memory() -> int:
+    """Return the largest memory that this process has taken, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def sees(path: str) -> bool:
+    """Tell whether this process sees a file."""
+    return os.path.exists(path)  # noqa: PTH110

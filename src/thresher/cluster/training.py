@@ -1,0 +1,251 @@
+"""`Categorizer.fit` on a cluster: the same steps, each done where the documents are; the same model, bit for bit."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.categorizer import Categorizer, Fitted
+from thresher.choices import NO_CHOICE, choose_settings
+from thresher.cluster import stored, tasks
+from thresher.cluster.clients import Cluster
+from thresher.cluster.mixing import train_mixed
+from thresher.cluster.tasks import Ints, Named, Size
+from thresher.errors import ParameterError, TextError
+from thresher.kernels.passes import Examples
+from thresher.kernels.rows import Rows
+from thresher.learners.blocks import Blocks
+from thresher.learners.labels import listed_labels
+from thresher.learners.listed_weights import ListedWeights
+from thresher.learners.training import History, Plan, joined_groups
+from thresher.reservoir import KEPT, Reservoir, kept
+from thresher.settings import constant_of, new_features, new_learner, sized
+from thresher.text.analysers import Text
+from thresher.text.strengths import WEIGHED, frequencies_of
+from thresher.text.vocabulary import Vocabulary
+from thresher.tuning import Report, Step, tuned_decisions
+
+GROUP = 8  # categories that are trained together at the least: a block
+
+
+def fit(
+    model: Categorizer,
+    parts: Sequence[Any],
+    cluster: Cluster,
+    shared: str | Path | None = None,
+    *,
+    mix: int | None = None,
+    progress: Report | None = None,
+) -> Categorizer:
+    """Fit a model to partitions of documents on a cluster; it becomes what `fit` on all of them here would make it.
+
+    Parameters
+    ----------
+    model : Categorizer
+        With its settings.
+    parts : sequence
+        `Partition`, or the delayed partitions of a Dask bag of pairs (text, categories), or of a dataframe with these
+        columns.
+    cluster : Cluster
+    shared : path, optional
+        A folder that the client and all workers see; a temporary one unless told, for workers on this machine.
+    mix : int, optional
+        Share the documents out among so many workers, and mix their weights after each pass: another algorithm, for
+        few categories and very many documents. Thresholds must be fixed.
+    progress : callable, optional
+        Called with a `Step` now and then.
+    """
+    if mix is not None and model.settings["thresholds"] != "fixed":
+        raise ParameterError("mix takes fixed thresholds (thresholds='fixed')")
+    with _folder(shared) as folder:
+        cluster.check(folder)
+        return _Fit(model, cluster.taken(parts), cluster, folder, mix, progress).run()
+
+
+@contextmanager
+def _folder(shared: str | Path | None) -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="thresher-", dir=shared)).absolute()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Fit:
+    """One call of `fit`."""
+
+    def __init__(
+        self,
+        model: Categorizer,
+        parts: list[Any],
+        cluster: Cluster,
+        folder: Path,
+        mix: int | None,
+        progress: Report | None,
+    ) -> None:
+        self.model, self.parts, self.cluster, self.folder, self.mix = model, parts, cluster, folder, mix
+        self.progress = progress
+
+    def run(self) -> Categorizer:
+        """Do all steps."""
+        named = self._each("name categories", tasks.name_categories)
+        names, labels = joined_names(named)
+        if not names:
+            raise TextError("there are no categories: no text has one")
+        choice, settings = NO_CHOICE, dict(self.model.settings)
+        if settings["choose"] != "nothing":
+            texts = PartTexts(self, [len(part.ends) - 1 for part in named])
+            choice = choose_settings(settings, self.model.given, texts, labels, len(names), self.progress)
+        settings |= choice.settings
+        features, sizes = self._features(settings)
+        settings = sized(settings, features.vocabulary.count, len(names)) | {"n_features": features.vocabulary.count}
+        reservoir = self._reservoir(settings["n_features"], sizes, labels)
+        n_entries = sum(size.entries for size in sizes)
+        idf = np.zeros(0, dtype=np.float32)
+        if settings["strength"] in WEIGHED:
+            counts = features.document_counts.copy()
+            counts[: int(features.has_constant)] = 0  # no row of counts has it
+            idf = frequencies_of(counts, features.n_documents, n_entries, features.has_constant)
+        strong = self._strengths(settings, sizes, idf)
+        stored.write_labels(self.folder, "labels", listed_labels(labels))
+        score_fold = partial(self._score_fold, settings, len(names))
+        decisions = tuned_decisions(
+            settings, strong, labels, len(names), self.progress, choice.held_out, score_fold=score_fold
+        )
+        learner = new_learner(settings)
+        learner.fit_strengths(strong, listed_labels(labels), len(names), train=self._train)
+        return self.model.adopt(Fitted(features, learner, names, choice, decisions, idf, reservoir))
+
+    def _each(self, name: str, task: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Do something with each partition; returns what came of them in their order."""
+        return self.cluster.gather(name, [(task, part, *arguments) for part in self.parts], self._report(name))
+
+    def _report(self, name: str) -> Callable[[int, int], None] | None:
+        if self.progress is None:
+            return None
+        return lambda done, total: self.progress(Step(name, done, total))  # type: ignore[misc]
+
+    def _features(self, settings: dict[str, Any]) -> tuple[Any, list[Size]]:
+        numbers = range(len(self.parts))
+        folder = self.folder
+        counting = [
+            (tasks.count_features, part, settings, folder, i) for part, i in zip(self.parts, numbers, strict=True)
+        ]
+        self.cluster.gather("count features", counting, self._report("count features"))
+        merging = (tasks.merge_vocabulary, settings, folder, len(numbers))
+        (n_features,) = self.cluster.gather("merge vocabulary", [merging], None)
+        making = [(tasks.make_rows, folder, i, n_features) for i in numbers]
+        sizes: list[Size] = self.cluster.gather("make rows", making, self._report("make rows"))
+        features = new_features(settings)
+        letters, stops = (
+            stored.read(folder, "vocabulary.letters", np.uint8),
+            stored.read(folder, "vocabulary.stops", np.int64),
+        )
+        features.vocabulary = Vocabulary.from_names(letters.copy(), stops.copy(), features.vocabulary.most)
+        counts = sum(stored.read(folder, f"rows-{i}.documents", np.int64) for i in numbers)
+        features.note_documents(sum(size.rows for size in sizes), np.array(counts))
+        return features, sizes
+
+    def _reservoir(self, n_features: int, sizes: list[Size], labels: list[list[int]]) -> Reservoir:
+        """Keep the documents that `Reservoir.of` would keep of all rows."""
+        starts = np.cumsum([0] + [size.rows for size in sizes])
+        chosen = np.unique(np.linspace(0, len(labels) - 1, min(KEPT, len(labels))).astype(np.int64))
+        found = []
+        for i in chosen.tolist():
+            part = int(np.searchsorted(starts, i, side="right")) - 1
+            rows = stored.read_rows(self.folder, f"rows-{part}", n_features)
+            found.append(kept(rows, i - int(starts[part]), labels[i]))
+        return Reservoir(found, len(labels))
+
+    def _strengths(self, settings: dict[str, Any], sizes: list[Size], idf: NDArray[np.float32]) -> Rows:
+        added = int(constant_of(settings) > 0)
+        entries = np.cumsum([0] + [size.entries + added * size.filled for size in sizes]).tolist()
+        rows = np.cumsum([0] + [size.rows for size in sizes]).tolist()
+        stored.make_room(self.folder, "strong", rows[-1], entries[-1])
+        work = [(tasks.strengthen, settings, idf, self.folder, i, rows[i], entries[i]) for i in range(len(sizes))]
+        made = self.cluster.gather("make strengths", work, self._report("make strengths"))
+        assert made == np.diff(entries).tolist()
+        return stored.read_rows(self.folder, "strong", settings["n_features"])
+
+    def _groups(self, n_categories: int) -> list[tuple[int, int]]:
+        """Return ranges of categories: a few for each thread of the cluster, none smaller than a block."""
+        wanted = -(-n_categories // (3 * self.cluster.n_threads))
+        size = max(-(-wanted // GROUP) * GROUP, GROUP)
+        return [(first, min(first + size, n_categories)) for first in range(0, n_categories, size)]
+
+    def _train(
+        self, examples: Examples, plan: Plan, n_threads: int, report: Any
+    ) -> tuple[Blocks | ListedWeights, History]:
+        n_features = examples.rows.n_features
+        if self.mix is not None:
+            cuts = np.linspace(0, len(examples.rows.indptr) - 1, self.mix + 1).astype(np.int64).tolist()
+            return train_mixed(self.cluster, self.folder, list(pairwise(cuts)), examples, plan)
+        work = [
+            (tasks.train_categories, self.folder, n_features, examples.steps, plan, first, last)
+            for first, last in self._groups(plan.n_categories)
+        ]
+        trained = self.cluster.gather("train categories", work, self._report("train categories"))
+        return joined_groups(trained, plan, n_features, self.model.settings["block_width"])
+
+    def _score_fold(
+        self, settings: dict[str, Any], n_categories: int, inside: Ints, outside: Ints, report: Any
+    ) -> NDArray[np.float32]:
+        both = self.cluster.scattered([inside, outside])
+        work = [
+            (tasks.score_held_out, self.folder, settings, *both, n_categories, first, last)
+            for first, last in self._groups(n_categories)
+        ]
+        return np.concatenate(self.cluster.gather("validate", work, self._report("validate")), axis=1)
+
+
+class PartTexts(Sequence[Text]):
+    """The texts of partitions, fetched where they are asked for: `choose_settings` draws some of them."""
+
+    def __init__(self, fit: _Fit, counts: list[int]) -> None:
+        self._fit, self._starts = fit, np.cumsum([0, *counts])
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    @overload
+    def __getitem__(self, index: int) -> Text: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Text]: ...
+    def __getitem__(self, index: int | slice) -> Text | list[Text]:
+        """Return a text, or some."""
+        numbers = list(range(len(self))[index]) if isinstance(index, slice) else [range(len(self))[index]]
+        found = self.at(numbers)
+        return found if isinstance(index, slice) else found[0]
+
+    def at(self, numbers: list[int]) -> list[Text]:
+        """Return the texts of these numbers, which rise."""
+        owners = np.searchsorted(self._starts, numbers, side="right") - 1
+        work = []
+        for part in np.unique(owners).tolist():
+            own = [
+                int(number - self._starts[part]) for number, owner in zip(numbers, owners, strict=True) if owner == part
+            ]
+            work.append((tasks.texts_at, self._fit.parts[part], own))
+        return [text for texts in self._fit.cluster.gather("draw texts", work, None) for text in texts]
+
+
+def joined_names(named: list[Named]) -> tuple[list[str], list[list[int]]]:
+    """Return all names, sorted, and for each document the numbers of its own."""
+    names = sorted({name for part in named for name in part.names})
+    numbers = {name: number for number, name in enumerate(names)}
+    labels: list[list[int]] = []
+    for part in named:
+        renumbered = (
+            np.array([numbers[name] for name in part.names], dtype=np.int64)[part.numbers]
+            if part.names
+            else part.numbers
+        )
+        labels.extend(sorted(own.tolist()) for own in np.split(renumbered, part.ends[1:-1]))
+    return names, labels

@@ -1,0 +1,369 @@
+"""Training and prediction on a Dask cluster of real processes: the same model, bit for bit, whatever befalls them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cli import Run, said, thresher
+from corpora import Corpus, made_up
+from thresher import Categorizer
+from thresher.datasets.document import Document
+from thresher.datasets.reading import read_documents
+from thresher.errors import DataError, ParameterError, TextError
+from thresher.evaluation import evaluate
+from thresher.tuning import Step
+
+pytest.importorskip("distributed", reason="needs the extra cluster: pip install 'thresher[cluster]'")
+
+from thresher.cluster import prediction
+from thresher.cluster.clients import Cluster, ClusterError
+from thresher.cluster.partitions import partitions_of
+from thresher.cluster.training import fit
+
+# What Dask itself leaves open at its ends is not ours to close.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+N_PARTS = 5
+SETTINGS: dict[str, dict[str, Any]] = {
+    "paper": {"preset": "paper", "min_count": 1},
+    "fast": {"preset": "fast"},
+    "default": {"preset": "default"},
+    "sparse": {"preset": "fast", "sparse": True},
+    "perceptron": {"preset": "paper", "learner": "perceptron", "average": True, "shuffle": True},
+    "positive": {"preset": "paper", "learner": "positive-winnow", "normalize": True},
+    "titles": {"preset": "fast", "analyser": "words+ngrams:2+title", "max_features": 500},
+}
+
+
+def corpus() -> Corpus:
+    """Return texts with enough noise in their categories that no learner ends soon."""
+    made = made_up(400)
+    return Corpus(made.texts, [[*names, "odd"] if i % 7 == 0 else names for i, names in enumerate(made.categories)])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of JSON lines, a file a partition."""
+    made, path = corpus(), tmp_path_factory.mktemp("corpus")
+    cuts = np.linspace(0, len(made.texts), N_PARTS + 1).astype(int).tolist()
+    for i in range(N_PARTS):
+        pairs = zip(made.texts[cuts[i] : cuts[i + 1]], made.categories[cuts[i] : cuts[i + 1]], strict=True)
+        lines = [json.dumps({"text": text, "categories": names}) for text, names in pairs]
+        (path / f"part-{i}.jsonl").write_text("\n".join(lines))
+    return path
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with Cluster("local", n_workers=2) as found:
+        yield found
+
+
+def here(**settings: Any) -> Categorizer:
+    return Categorizer(**settings).fit(*corpus())
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_cluster_learns_what_one_machine_learns(name: str, folder: Path, cluster: Cluster) -> None:
+    found = fit(Categorizer(**SETTINGS[name]), partitions_of(str(folder)), cluster)
+    local = here(**SETTINGS[name])
+    assert found.digest() == local.digest()
+    assert found.trials == local.trials
+
+
+@pytest.mark.parametrize("n_workers", [1, 4])
+def test_the_number_of_processes_changes_nothing(n_workers: int, folder: Path) -> None:
+    with Cluster("local", n_workers=n_workers) as some:
+        assert some.n_threads == n_workers
+        found = fit(Categorizer(**SETTINGS["fast"]), partitions_of(str(folder)), some)
+    assert found.digest() == here(**SETTINGS["fast"]).digest()
+
+
+def test_how_documents_are_partitioned_changes_nothing(folder: Path, tmp_path: Path, cluster: Cluster) -> None:
+    whole = tmp_path / "whole.jsonl"
+    whole.write_text("\n".join(file.read_text() for file in sorted(folder.iterdir())))
+    parts = partitions_of(str(whole), size=77)
+    assert len(parts) == 6
+    assert fit(Categorizer(preset="fast"), parts, cluster).digest() == here(preset="fast").digest()
+
+
+def test_a_worker_that_is_killed_in_mid_pass_changes_nothing(folder: Path) -> None:
+    settings: dict[str, Any] = {"preset": "paper", "min_count": 1, "max_passes": 400, "discard": False}
+    killed: list[int] = []
+    with Cluster("local", n_workers=2) as some:
+        pids = list(some.client.run(os.getpid).values())
+
+        def kill(step: Step) -> None:
+            if step.stage == "make strengths" and step.done == step.total and not killed:
+                killed.append(pids[0])
+                threading.Timer(0.1, os.kill, (pids[0], signal.SIGKILL)).start()  # while it trains
+
+        found = fit(Categorizer(**settings), partitions_of(str(folder)), some, progress=kill)
+        deadline = time.monotonic() + 30
+        while len(some.client.nthreads()) < 2 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        now = list(some.client.run(os.getpid).values())
+    assert killed
+    assert killed[0] not in now, "another one has joined"
+    assert found.digest() == here(**settings).digest()
+
+
+def test_bags_and_dataframes_are_partitions_too(cluster: Cluster) -> None:
+    import dask.bag
+    import dask.dataframe
+    import pandas as pd  # type: ignore[import-untyped]
+
+    made = corpus()
+    bag = dask.bag.from_sequence(zip(made.texts, made.categories, strict=True), npartitions=3)
+    frame = pd.DataFrame({"text": made.texts, "categories": made.categories})
+    table = dask.dataframe.from_pandas(frame.assign(categories=frame["categories"].map("|".join)), npartitions=2)
+    for parts in (bag.to_delayed(), table.to_delayed()):
+        assert fit(Categorizer(preset="fast"), list(parts), cluster).digest() == here(preset="fast").digest()
+    listed = dask.dataframe.from_pandas(frame, npartitions=2)
+    with pytest.raises(DataError, match="convert-string"):
+        fit(Categorizer(preset="fast"), list(listed.to_delayed()), cluster)
+
+
+def test_what_cannot_be_learned_is_said_in_one_line(cluster: Cluster, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "oil", "categories": []}\n')
+    with pytest.raises(TextError, match="no categories"):
+        fit(Categorizer(), partitions_of(str(tmp_path)), cluster)
+    with pytest.raises(ClusterError, match="no scheduler answers"):
+        Cluster("tcp://127.0.0.1:1")
+
+
+# -- prediction and evaluation -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "news.thresher"
+    here(preset="fast").save(path)
+    return path
+
+
+def test_predictions_are_those_of_one_machine_and_are_taken_up_again(
+    model: Path, folder: Path, cluster: Cluster, tmp_path: Path, called: Run
+) -> None:
+    parts, output = partitions_of(str(folder)), tmp_path / "found"
+    assert prediction.predict(model, parts, cluster, output) == [80] * N_PARTS
+    lines = [line for file in sorted(output.glob("part-*.jsonl")) for line in file.read_text().splitlines()]
+    ended = called("predict", model, *sorted(folder.iterdir()), "-o", tmp_path / "here.jsonl")
+    assert ended.code == 0, ended.err
+    assert lines == (tmp_path / "here.jsonl").read_text().splitlines()
+    (output / "part-00002.jsonl").unlink()
+    assert prediction.predict(model, parts, cluster, output) == [-1, -1, 80, -1, -1]
+    here(preset="paper", min_count=1).save(tmp_path / "other.thresher")
+    with pytest.raises(ClusterError, match="another model"):
+        prediction.predict(tmp_path / "other.thresher", parts, cluster, output)
+
+
+def test_evaluation_is_that_of_one_machine(model: Path, folder: Path, cluster: Cluster) -> None:
+    documents = [document for file in sorted(folder.iterdir()) for document in read_documents(file)]
+    local = evaluate(Categorizer.load(model), [*documents, Document("oil", ("unknown",))])
+    (folder / "part-9.jsonl").write_text('{"text": "oil", "categories": ["unknown"]}\n')
+    try:
+        found = prediction.evaluate(model, partitions_of(str(folder)), cluster)
+    finally:
+        (folder / "part-9.jsonl").unlink()
+    assert found.summary() == local.summary()
+
+
+# -- documents shared out ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("learner", ["balanced-winnow", "perceptron", "positive-winnow"])
+def test_one_share_of_all_documents_is_the_exact_algorithm(learner: str, folder: Path, cluster: Cluster) -> None:
+    settings: dict[str, Any] = {
+        "preset": "paper",
+        "learner": learner,
+        "discard": False,
+        "min_count": 1,
+        "max_passes": 5,
+    }
+    settings |= {"normalize": learner == "positive-winnow"}
+    found = fit(Categorizer(**settings), partitions_of(str(folder)), cluster, mix=1)
+    texts = made_up(50, seed=1).texts
+    expected = here(**settings).decision_function(texts, raw=True)
+    assert np.allclose(found.decision_function(texts, raw=True), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_mixed_weights_categorize_nearly_as_well(folder: Path, cluster: Cluster) -> None:
+    settings: dict[str, Any] = {"preset": "paper", "discard": False, "min_count": 1}
+    test = [Document(text, tuple(names)) for text, names in zip(*made_up(100, seed=1), strict=True)]
+    exact, mixed = (
+        evaluate(model, test).counts().micro().f1
+        for model in (here(**settings), fit(Categorizer(**settings), partitions_of(str(folder)), cluster, mix=3))
+    )
+    assert mixed > exact - 0.08
+
+
+@pytest.mark.parametrize(
+    "settings", [{"preset": "fast"}, {"preset": "fast", "thresholds": "fixed"}, {"preset": "paper"}]
+)
+def test_what_cannot_be_mixed_is_refused(settings: dict[str, Any], folder: Path, cluster: Cluster) -> None:
+    with pytest.raises(ParameterError, match="mix"):
+        fit(Categorizer(**settings), partitions_of(str(folder)), cluster, mix=2)
+
+
+# -- processes started by hand -----------------------------------------------------------------------------------------
+
+_WITHOUT = """
+import importlib.metadata as metadata
+real = metadata.version
+def version(name):
+    if name == "thresher":
+        raise metadata.PackageNotFoundError(name)
+    return real(name)
+metadata.version = version
+from distributed.cli.dask_worker import main
+main()
+"""
+
+
+@contextmanager
+def running(*command: str, until: str) -> Iterator[str]:
+    """Run a command while the block runs; gives its first line that holds some text."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        lines = iter(process.stdout.readline, "")
+        try:
+            found = next(line for line in lines if until in line)
+            threading.Thread(target=process.stdout.read, daemon=True).start()
+            yield found
+        finally:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(5)
+            process.kill()
+
+
+def test_workers_without_thresher_are_named(folder: Path, tmp_path: Path) -> None:
+    port = str(20000 + os.getpid() % 10000)
+    address = f"tcp://127.0.0.1:{port}"
+    scheduler = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", port]
+    worker = [
+        sys.executable,
+        "-c",
+        _WITHOUT,
+        address,
+        "--no-nanny",
+        "--no-dashboard",
+        "--local-directory",
+        str(tmp_path),
+    ]
+    with (
+        running(*scheduler, "--no-dashboard", until="Scheduler at"),
+        running(*worker, until="Registered to"),
+    ):
+        ended = thresher("train", folder, "-o", tmp_path / "a.thresher", "--cluster", address, "-q")
+    said(ended, 65, "has no thresher", "pip install thresher==")
+    assert not (tmp_path / "a.thresher").exists()
+
+
+_THERE = """
+import sys
+from thresher import Categorizer
+from thresher.cluster.clients import Cluster
+from thresher.cluster.partitions import partitions_of
+from thresher.cluster.training import fit
+with Cluster(sys.argv[1]) as cluster:
+    print("hosts", len({worker.split(":")[1] for worker in cluster.client.nthreads()}))
+    print("digest", fit(Categorizer(preset="fast"), partitions_of(sys.argv[2]), cluster, sys.argv[3]).digest())
+"""
+
+
+@contextmanager
+def hosts(count: int) -> Iterator[list[str]]:
+    """Make network namespaces that are joined by a bridge; host i has the address 10.87.0.i."""
+    mark = f"{os.getpid() % 100000}"
+    names, bridge = [f"thr{mark}h{i}" for i in range(1, count + 1)], f"thr{mark}b"
+
+    def ip(*arguments: str) -> None:
+        subprocess.run(["ip", *arguments], check=True, capture_output=True, timeout=20)
+
+    try:
+        try:
+            ip("link", "add", bridge, "type", "bridge")
+            ip("link", "set", bridge, "up")
+            for i, name in enumerate(names, 1):
+                ip("netns", "add", name)
+                ip("link", "add", f"v{mark}o{i}", "type", "veth", "peer", "name", f"v{mark}i{i}")
+                ip("link", "set", f"v{mark}o{i}", "master", bridge, "up")
+                ip("link", "set", f"v{mark}i{i}", "netns", name)
+                ip("-n", name, "addr", "add", f"10.87.0.{i}/24", "dev", f"v{mark}i{i}")
+                ip("-n", name, "link", "set", f"v{mark}i{i}", "up")
+                ip("-n", name, "link", "set", "lo", "up")
+        except (OSError, subprocess.SubprocessError) as error:
+            pytest.skip(f"this machine cannot make network namespaces: {error}")
+        yield names
+    finally:
+        for name in names:
+            with suppress(OSError):
+                subprocess.run(["ip", "netns", "del", name], capture_output=True)
+        with suppress(OSError):
+            subprocess.run(["ip", "link", "del", bridge], capture_output=True)
+
+
+def test_three_hosts_learn_what_one_learns(folder: Path, tmp_path: Path) -> None:
+    with hosts(3) as (first, second, third):
+
+        def at(host: str, *command: str) -> list[str]:
+            return ["ip", "netns", "exec", host, sys.executable, *command]
+
+        address, worker = "tcp://10.87.0.1:8786", ["-m", "distributed.cli.dask_worker", "tcp://10.87.0.1:8786"]
+        more = ["--no-dashboard", "--nthreads", "1", "--local-directory", str(tmp_path)]
+        scheduler = at(first, "-m", "distributed.cli.dask_scheduler", "--host", "10.87.0.1", "--port", "8786")
+        with (
+            running(*scheduler, "--no-dashboard", until="Scheduler at"),
+            running(*at(second, *worker, "--host", "10.87.0.2", *more), until="Registered to"),
+            running(*at(third, *worker, "--host", "10.87.0.3", *more), until="Registered to"),
+        ):
+            ended = subprocess.run(
+                at(first, "-c", _THERE, address, str(folder), str(tmp_path)),
+                capture_output=True,
+                text=True,
+                timeout=120,
+            )
+    assert ended.returncode == 0, ended.stderr
+    told = dict(line.split() for line in ended.stdout.splitlines())
+    assert told == {"hosts": "2", "digest": here(preset="fast").digest()}
+
+
+# -- the command line --------------------------------------------------------------------------------------------------
+
+
+def test_the_command_line_trains_evaluates_and_predicts_there(folder: Path, tmp_path: Path, called: Run) -> None:
+    model = tmp_path / "there.thresher"
+    ended = called("train", folder, "-o", model, "--preset", "fast", "--cluster", "local", "--json")
+    assert ended.code == 0, ended.err
+    told = json.loads(ended.out)
+    assert (told["digest"], told["partitions"]) == (here(preset="fast").digest(), N_PARTS)
+    assert told["worker_peak_memory"] > 10**7
+    ended = called("predict", model, folder, "--cluster", "local", "-o", tmp_path / "found", "--json")
+    assert json.loads(ended.out)["documents"] == 400
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "F", "-o", "O", "--cluster", "local", "--folds", "3"], "--folds"),
+        (["train", "F", "-o", "O", "--mix", "3"], "--cluster"),
+        (["predict", "O", "F", "--cluster", "local"], "folder"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    folder: Path, tmp_path: Path, called: Run, arguments: list[str], message: str
+) -> None:
+    places = {"F": str(folder), "O": str(tmp_path / "o.thresher")}
+    said(called(*(places.get(argument, argument) for argument in arguments)), 2, message)
