@@ -79,7 +79,8 @@ class Desk:
             self.journal.set_fact("written", found)
         elif found not in (written, self.model.digest()):
             raise JournalError(
-                f"{self.path}: this is not the model of {self.journal.folder} (move that folder away to begin anew)"
+                f"{self.path}: this is not the model of {self.journal.folder} "
+                "(move the folder away to begin anew, or the file to take the journal's model)"
             )
 
     def _begin(self) -> None:

@@ -3,7 +3,7 @@
 import shutil
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import uuid4
 
 import typer
@@ -74,7 +74,7 @@ def journal(
     thresher journal export desk.thresher > corrections.jsonl
     """
     from thresher.desk import journal_folder
-    from thresher.journal import ADDRESS, Journal, owner_of
+    from thresher.journal import Journal
 
     if action not in ACTIONS:
         raise UsageError(f"{action!r} is nothing to do with a journal (allowed: {', '.join(ACTIONS)})")
@@ -88,8 +88,8 @@ def journal(
     if action == "check":
         _check(shell, model)
         return
-    if action == "backup" and owner_of(folder) is not None and (folder / ADDRESS).exists():
-        _running_backup(shell, folder, Path(str(what)))
+    if action == "backup" and (where := _service_of(folder)) is not None:
+        _running_backup(shell, folder, Path(str(what)), where)
         return
     with Journal(folder) as opened:
         if action == "export":
@@ -136,15 +136,25 @@ def _check_new(folder: Path) -> None:
         raise OutputError(f"{folder}: there is something already (name a new folder)")
 
 
-def _running_backup(shell: Shell, journal: Path, folder: Path) -> None:
+def _service_of(journal: Path) -> dict[str, Any] | None:
+    """Return where the service answers that has the journal now, if one has it."""
+    import json
+
+    from thresher.journal import ADDRESS, owner_of
+
+    owner, path = owner_of(journal), journal / ADDRESS
+    if owner is None or not path.exists():
+        return None
+    where: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return where if str(where.get("pid")) == owner else None
+
+
+def _running_backup(shell: Shell, journal: Path, folder: Path, where: dict[str, Any]) -> None:
     """Ask the service that has the journal for a copy of it."""
     import json
     from urllib.request import Request, urlopen
 
-    from thresher.journal import ADDRESS
-
     _check_new(folder)
-    where = json.loads((journal / ADDRESS).read_text(encoding="utf-8"))
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {where['token']}"}
     with urlopen(Request(f"{where['url']}/v1/backup", b"{}", headers), timeout=60) as answer:
         found = json.load(answer)

@@ -38,7 +38,7 @@ def busy(detail: str) -> Problem:
 def as_problem(error: errors.ThresherError) -> Problem:
     """Return what to answer when the library refuses something."""
     if isinstance(error, errors.JournalFullError):
-        return Problem(507, "the disk is full: the correction was neither kept nor learned (make room, send it again)")
+        return Problem(507, "the disk is full: nothing was kept or learned (make room, and send it again)")
     if isinstance(error, errors.JournalBrokenError):
         return busy("the journal cannot be written; the service is ending")
     if isinstance(error, errors.RepeatedIdError):

@@ -7,6 +7,7 @@ journal, goes through `write`.
 import difflib
 import json
 import logging
+import shutil
 import tempfile
 import unicodedata
 from collections import Counter
@@ -442,7 +443,11 @@ class Service:
     def backup(self) -> dict[str, Any]:
         """Write a copy of the journal beside it, and return the name of its folder and how many records it has."""
         folder = Path(tempfile.mkdtemp(prefix="backup-", dir=self.desk.journal.folder))
-        backup(self.desk.journal, folder)
+        try:
+            backup(self.desk.journal, folder)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
         return {"folder": folder.name, "records": self.desk.position}
 
     def reload(self, new_journal: bool) -> dict[str, Any]:

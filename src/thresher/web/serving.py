@@ -167,7 +167,7 @@ def announce(folder: Path, url: str, token: str | None) -> Path:
     path = folder / ADDRESS
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
-        os.write(descriptor, json.dumps({"url": url, "token": token}).encode())
+        os.write(descriptor, json.dumps({"url": url, "token": token, "pid": os.getpid()}).encode())
     finally:
         os.close(descriptor)
     return path

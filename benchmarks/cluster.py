@@ -1,0 +1,148 @@
+"""Training on a Dask cluster beside training here: how much faster, where the rest goes, and how much memory it takes.
+
+THRESHER_DATA=FOLDER .venv/bin/python benchmarks/cluster.py [--parts speed,memory,mixing] [--markdown docs/cluster.md]
+
+FOLDER holds reuters21578.tar.xz. Documents are drawn from Reuters' own statistics (`drawn.py`), as files of JSON lines.
+`speed` trains 200 categories here with one thread, and on clusters of one and two processes of one thread each.
+`memory` trains a corpus four times as large as what a worker may take. `mixing` shares the documents of Reuters out.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from drawn import draw, reuters
+from pages import write_between
+from thresher import Categorizer
+from thresher.cluster.clients import Cluster
+from thresher.cluster.partitions import partitions_of
+from thresher.cluster.training import fit
+from thresher.datasets.reading import read_documents
+from thresher.evaluation import evaluate
+from thresher.tuning import Step
+
+PARTS = ("speed", "memory", "mixing")
+CATEGORIES, DOCUMENTS, FILES = 200, 40_000, 8
+LIMIT = 500  # MB that a worker may take
+ROUNDS = 3
+
+
+def write_corpus(folder: Path, n_documents: int, n_categories: int, n_files: int) -> int:
+    """Write drawn documents into files, and return their size in bytes."""
+    drawn = draw(reuters(), n_documents, n_categories)
+    for i in range(n_files):
+        with (folder / f"part-{i:03}.jsonl").open("w", encoding="utf-8") as file:
+            for _ in range(n_documents // n_files):
+                text, labels = next(drawn)
+                file.write(json.dumps({"text": text, "categories": labels}) + "\n")
+    return sum(file.stat().st_size for file in folder.iterdir())
+
+
+class Stages:
+    """How long each stage took, by the reports of its end."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def __call__(self, step: Step) -> None:
+        """Take note of a report."""
+        now = time.perf_counter()
+        self.seconds[step.stage] = self.seconds.get(step.stage, 0.0) + now - self._last
+        self._last = now
+
+
+def speed(folder: Path) -> str:
+    """Train here and there, in turns."""
+    size = write_corpus(folder, DOCUMENTS, CATEGORIES, FILES)
+    parts, times, stages = partitions_of(str(folder)), dict[str, list[float]](), Stages()
+    settings: dict[str, Any] = {"preset": "fast", "n_threads": 1}
+    digests = set()
+    with Cluster("local", n_workers=1) as one, Cluster("local", n_workers=2) as two:
+        for _ in range(ROUNDS + 1):
+            start = time.perf_counter()
+            documents = [document for file in sorted(folder.iterdir()) for document in read_documents(str(file))]
+            model = Categorizer(**settings).fit([d.text for d in documents], [d.categories for d in documents])
+            times.setdefault("here, one thread", []).append(time.perf_counter() - start)
+            digests.add(model.digest())
+            del documents
+            for name, cluster in (("one process", one), ("two processes", two)):
+                start, stages = time.perf_counter(), Stages()
+                model = fit(Categorizer(**settings), parts, cluster, progress=stages)
+                times.setdefault(f"a cluster of {name}", []).append(time.perf_counter() - start)
+                digests.add(model.digest())
+    assert len(digests) == 1
+    found = {name: median(own[1:]) for name, own in times.items()}
+    alone = found["here, one thread"]
+    lines = [
+        f"{DOCUMENTS:,} documents ({size / 1e6:.0f} MB), {CATEGORIES} categories, preset `fast`, the same digest:\n",
+        "| | seconds | × here |",
+        "|---|---:|---:|",
+        *(f"| {name} | {seconds:.1f} | {alone / seconds:.2f} |" for name, seconds in found.items()),
+        "\nThe stages with two processes, the last time: "
+        + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stages.seconds.items()) + ".",
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def memory(folder: Path) -> str:
+    """Train a corpus that is far larger than what a worker may take."""
+    n_files = 64
+    n_documents = 40_000
+    size = write_corpus(folder, n_documents, 20, n_files)
+    copies = -(-4 * LIMIT * 10**6 // size)
+    for copy in range(1, copies):
+        for i in range(n_files):
+            (folder / f"part-{i:03}-{copy}.jsonl").hardlink_to(folder / f"part-{i:03}.jsonl")
+    total = copies * size
+    settings: dict[str, Any] = {"preset": "paper", "max_passes": 3, "memory": "50MB"}
+    with Cluster("local", n_workers=2, memory_limit=f"{LIMIT}MB") as cluster:
+        before = max(cluster.peaks().values())
+        start = time.perf_counter()
+        model = fit(Categorizer(**settings), partitions_of(str(folder)), cluster)
+        seconds, peaks = time.perf_counter() - start, sorted(cluster.peaks().values())
+    told = ", ".join(f"{peak / 1e6:.0f}" for peak in peaks)
+    return (
+        f"{total / 1e9:.1f} GB of documents ({model.features.n_documents:,}, in {copies * n_files} files), two workers "
+        f"that may take {LIMIT} MB each, preset `paper`, 3 passes: {seconds:.0f} s; "
+        f"the largest memory that each took was {told} MB, of which {before / 1e6:.0f} MB before it began."
+    )
+
+
+def mixing(folder: Path) -> str:
+    """Share the documents of Reuters out among ever more workers."""
+    test = list(read_documents("reuters21578:modapte90:test"))
+    parts = partitions_of("reuters21578:modapte90:train", size=5000)
+    lines = ["| | break-even | micro F1 | seconds |", "|---|---:|---:|---:|"]
+    with Cluster("local", n_workers=2) as cluster:
+        for mix in (None, 2, 4, 8):
+            start = time.perf_counter()
+            model = fit(Categorizer(preset="paper", discard=False, max_passes=20), parts, cluster, mix=mix)
+            seconds = time.perf_counter() - start
+            found = evaluate(model, test).of_categories(model.categories)
+            name = "exact" if mix is None else f"mixed, {mix} shares"
+            rates = f"{100 * found.pooled_break_even:.1f} | {100 * found.counts().micro().f1:.1f}"
+            lines.append(f"| {name} | {rates} | {seconds:.1f} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run the parts asked for, and show them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--markdown", type=Path)
+    given = parser.parse_args()
+    for part in given.parts.split(","):
+        with tempfile.TemporaryDirectory() as folder:
+            text = globals()[part](Path(folder))
+        print(f"{part}\n{text}\n", flush=True)
+        if given.markdown:
+            write_between(given.markdown, part, f"{text}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""What a process of the nursery does with a desk alone, without the service; it tells of each step on its output.
+
+Lines are "? client id" before a correction is sent, "! id seq" once it is kept, "- client id" where it was refused.
+"""
+
+import os
+import signal
+import threading
+from itertools import count
+from pathlib import Path
+
+from faults.ledger import content_of
+from thresher import desk as desks
+from thresher.desk import Desk
+from thresher.errors import JournalFullError
+from thresher.web.writer import Writer
+
+CLIENTS = 8
+CORRECTIONS = 20
+
+
+def tell(*said: object) -> None:
+    """Write a line at once; not by `write`, which tests let fail."""
+    os.writev(1, [f"{' '.join(map(str, said))}\n".encode()])
+
+
+def many_clients(model: str, round: int, unanswered: dict[str, str], snapshot_every: int) -> None:
+    """Correct as the service does, one writing thread for several clients, until the process is killed.
+
+    Each client first sends again what it had no answer to.
+    """
+    desks.SNAPSHOT_EVERY = snapshot_every
+    desk = Desk(Path(model))
+    writer = Writer(lambda error: None)
+
+    def teach(client: str) -> None:
+        for number in count():
+            id = unanswered.pop(client, None) or f"{client}.{round}.{number}"
+            tell("?", client, id)
+            tell("!", id, writer.call(lambda id=id: desk.correct(id, **content_of(id))).result().record.seq)  # type: ignore[misc]
+
+    threads = [threading.Thread(target=teach, args=(f"c{number}",)) for number in range(CLIENTS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def short_life(model: str) -> None:
+    """Start, correct some, take one back, keep snapshots in between, write the model, and shut down."""
+    desks.SNAPSHOT_EVERY = 8
+    with Desk(Path(model)) as desk:
+        for number in range(CORRECTIONS):
+            _correct(desk, f"a.{number}")
+            if number == CORRECTIONS // 2:
+                _undo(desk, "a.4")
+        desk.write_model()
+
+
+def killed_life(model: str) -> None:
+    """Start, correct a few, and be killed."""
+    desk = Desk(Path(model))
+    for number in range(3):
+        _correct(desk, f"b.{number}")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _correct(desk: Desk, id: str) -> None:
+    client = id.partition(".")[0]
+    tell("?", client, id)
+    try:
+        tell("!", id, desk.correct(id, **content_of(id)).record.seq)
+    except JournalFullError:
+        tell("-", client, id)
+
+
+def _undo(desk: Desk, id: str) -> None:
+    undone = desk.journal.by_id(id)
+    if undone is None:
+        return
+    tell("?", "a", "undo")
+    try:
+        tell("!", "undo", desk.undo("undo", [undone.seq]).seq)
+    except JournalFullError:
+        tell("-", "a", "undo")

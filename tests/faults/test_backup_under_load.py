@@ -1,0 +1,97 @@
+"""A backup made while clients correct is a true state: it opens, it is whole, and it is what its records give (P26).
+
+`thresher journal backup` asks the running service, THRESHER_BACKUPS times. What had been acknowledged before it was
+asked is in it, and it holds the first records of the journal, without a gap. Commits are slower and snapshots more
+frequent than they are, so that there is something to copy and not too much to replay.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+from cli import Run
+from faults.harness import clients_at_work, command_code, forked, forked_service, number_of, slow_commits
+from faults.ledger import Ledger, check_ledger, check_records, replayed_digest
+from faults.nursery import Nursery
+from thresher.desk import journal_folder
+from thresher.journal import Journal, Record
+
+BACKUPS, CLIENTS = number_of("THRESHER_BACKUPS", 10), 4
+PATCH = "import thresher.desk as d; d.SNAPSHOT_EVERY = 20"
+
+
+def back_up(nursery: Nursery, model: Path, folder: Path) -> int:
+    """Have a backup written by the command line, in a process of its own, and return how many records it has."""
+    arguments = ["journal", "backup", str(model), str(folder), "--json"]
+    with forked(nursery, model.parent, command_code(arguments)) as running:
+        printed = running.rest()
+        assert running.wait() == 0, running.said()
+    return int(json.loads(printed)["records"])
+
+
+def restored(model: Path, backup: Path) -> Path:
+    """Put a backup beside a copy of the model, as its journal, and return that model."""
+    copy = backup.with_name(f"{backup.name}-restored") / model.name
+    copy.parent.mkdir()
+    shutil.copyfile(model, copy)
+    shutil.copytree(backup, journal_folder(copy))
+    return copy
+
+
+def records_in(model: Path) -> list[Record]:
+    with Journal(journal_folder(model)) as journal:
+        assert journal.check() == []
+        return [record._replace(effect=None) for record in journal.records()]
+
+
+def test_every_backup_is_a_true_state(nursery: Nursery, model: Path, called: Run) -> None:
+    ledger, backups = Ledger(), list[tuple[Path, dict[str, int], int]]()
+    begun = shutil.copyfile(model, model.with_name("begun.thresher"))
+    with (
+        forked_service(nursery, model, PATCH + slow_commits(0.004, model.with_name("commits"))) as service,
+        clients_at_work(service, ledger, CLIENTS),
+    ):
+        assert ledger.has_ack.wait(30)
+        for number in range(BACKUPS):
+            folder, before = model.with_name(f"backup{number}"), dict(ledger.acked)
+            backups.append((folder, before, back_up(nursery, model, folder)))
+        service.kill()
+    last = [record._replace(effect=None) for record in check_ledger(model, ledger)]
+    for folder, before, count in backups:
+        copy = restored(begun, folder)
+        records = records_in(copy)
+        assert records == last[: len(records)]
+        assert len(records) == count
+        assert {record.id for record in records} >= before.keys()
+        digest = replayed_digest(copy)
+        checked = json.loads(called("journal", "check", copy, "--json").out)
+        assert checked == {"records": count, "undone": 0, "digest": digest, "remarks": []}
+    assert backups[-1][2] > backups[0][2], "nothing was corrected meanwhile"
+
+
+def test_a_backup_can_be_taught_further(nursery: Nursery, model: Path) -> None:
+    ledger = Ledger()
+    with forked_service(nursery, model) as service, clients_at_work(service, ledger, CLIENTS):
+        assert ledger.has_ack.wait(30)
+        back_up(nursery, model, model.with_name("backup"))
+        service.kill()
+    copy = restored(model, model.with_name("backup"))
+    kept = records_in(copy)
+    later = Ledger()
+    later.attempted = {client: list(ids) for client, ids in ledger.attempted.items()}
+    with forked_service(nursery, copy) as service:
+        assert service.position == len(kept)
+        with clients_at_work(service, later, CLIENTS, round=1):
+            assert later.has_ack.wait(30)
+            service.kill()
+    check_records(records_in(copy)[: len(kept)], ledger_of(kept))
+    assert len(check_ledger(copy, later)) > len(kept)
+
+
+def ledger_of(records: list[Record]) -> Ledger:
+    """Return the ledger of records that were all acknowledged."""
+    ledger = Ledger()
+    for record in records:
+        ledger.attempt(record.id.partition(".")[0], record.id)
+        ledger.ack(record.id, record.seq)
+    return ledger

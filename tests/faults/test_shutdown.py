@@ -1,0 +1,69 @@
+"""A service that is asked to end answers what it has begun, or refuses it, and loses nothing acknowledged (P20).
+
+Fifty corrections are in flight when the signal comes, as each commit takes 5 ms longer here. A second signal hurries
+it: then some that are kept may be refused, which a client who sends them again learns, and none that was acknowledged
+is lost. THRESHER_SHUTDOWNS says how many rounds.
+"""
+
+import signal
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from faults.harness import clients_at_work, forked_service, number_of, slow_commits, started_service
+from faults.ledger import Ledger, check_ledger
+from faults.nursery import Nursery
+
+ROUNDS, CLIENTS, LONGEST = number_of("THRESHER_SHUTDOWNS", 3), 50, 10.0
+TWICE = [(signal.SIGTERM, signal.SIGTERM), (signal.SIGTERM, signal.SIGINT), (signal.SIGINT, signal.SIGINT)]
+
+
+def test_what_is_in_flight_is_answered_or_refused(nursery: Nursery, model: Path) -> None:
+    ledger = Ledger()
+    for round in range(ROUNDS):
+        with forked_service(nursery, model, slow_commits(0.005, model.with_name("commits"))) as service:
+            ledger.has_ack.clear()
+            with clients_at_work(service, ledger, CLIENTS, round) as working:
+                assert ledger.has_ack.wait(30)
+                time.sleep(0.1)
+                began = time.monotonic()
+                service.running.send(signal.SIGTERM)
+                assert service.running.wait() == 0, service.running.said()
+                assert time.monotonic() - began < LONGEST
+            assert {answer.status for one in working for answer in one.result()} <= {503}
+        records = check_ledger(model, ledger)
+        # Nobody left while the service lived, and so nothing was kept that was not also told.
+        assert {record.id for record in records} == ledger.acked.keys()
+
+
+@pytest.mark.parametrize("signals", TWICE)
+def test_a_second_signal_loses_no_ack(nursery: Nursery, model: Path, signals: tuple[signal.Signals, ...]) -> None:
+    ledger = Ledger()
+    for round in range(ROUNDS):
+        with forked_service(nursery, model, slow_commits(0.005, model.with_name("commits"))) as service:
+            ledger.has_ack.clear()
+            with clients_at_work(service, ledger, CLIENTS, round) as working:
+                assert ledger.has_ack.wait(30)
+                time.sleep(0.1)
+                began = time.monotonic()
+                for number in signals:
+                    service.running.send(number)
+                    time.sleep(0.02 * (round + 1))
+                assert service.running.wait() in (0, 130, 143), service.running.said()
+                assert time.monotonic() - began < LONGEST
+                assert "Traceback" not in service.running.said()
+            assert {answer.status for one in working for answer in one.result()} <= {503}
+        check_ledger(model, ledger)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_service_that_has_nothing_to_do_ends_at_once(nursery: Nursery, model: Path, number: signal.Signals) -> None:
+    with ExitStack() as stack:
+        fresh = number == signal.SIGTERM  # this one as a user starts it
+        service = stack.enter_context(started_service(model) if fresh else forked_service(nursery, model))
+        service.running.send(number)
+        assert service.running.wait(LONGEST) == 0, service.running.said()
+        assert service.running.said() == ""
+    assert check_ledger(model, Ledger()) == []
