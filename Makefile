@@ -1,10 +1,10 @@
-# make demo, make test, make lint, make bench, make accuracy, make tables: each sets the environment up by itself.
+# make demo, make test, make lint, make bench, make accuracy, make tables, make soak: each sets the environment up by itself.
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint bench accuracy tables clean
+.PHONY: demo test lint bench accuracy tables soak clean
 
 demo: $(VENV)/installed
 	@mkdir -p demo && $(BIN)/thresher demo --folder demo --force
@@ -35,6 +35,11 @@ accuracy: $(VENV)/installed
 
 tables: $(VENV)/installed
 	@$(BIN)/thresher reproduce all --markdown docs/reproduction.md --report reproduction.html --force --no-json
+
+# The faults of RELIABILITY's tier T1: ten times the kills, every write point, more of all else; takes about half an hour.
+soak: $(VENV)/installed
+	@THRESHER_KILLS=2000 THRESHER_EVERY_WRITE=1 THRESHER_SHUTDOWNS=20 THRESHER_STARTS=50 THRESHER_BACKUPS=100 \
+	  $(BIN)/python -m pytest -n 2 -s tests/faults
 
 # A virtual environment of our own; where the venv module is missing, virtualenv, and where both are, a line that says what to do.
 $(VENV)/bin/python:

@@ -57,36 +57,33 @@ class Stages:
 
 
 def speed(folder: Path) -> str:
-    """Train here and there, in turns."""
+    """Train here and there in turns, on one cluster after the other."""
     size = write_corpus(folder, DOCUMENTS, CATEGORIES, FILES)
-    parts, times, stages = partitions_of(str(folder)), dict[str, list[float]](), Stages()
+    parts, stages, digests = partitions_of(str(folder)), Stages(), set[str]()
     settings: dict[str, Any] = {"preset": "fast", "n_threads": 1}
-    digests = set()
-    with Cluster("local", n_workers=1) as one, Cluster("local", n_workers=2) as two:
-        for _ in range(ROUNDS + 1):
-            start = time.perf_counter()
-            documents = [document for file in sorted(folder.iterdir()) for document in read_documents(str(file))]
-            model = Categorizer(**settings).fit([d.text for d in documents], [d.categories for d in documents])
-            times.setdefault("here, one thread", []).append(time.perf_counter() - start)
-            digests.add(model.digest())
-            del documents
-            for name, cluster in (("one process", one), ("two processes", two)):
+    lines = ["| | seconds there | seconds here, one thread | times here |", "|---|---:|---:|---:|"]
+    for name, n_workers in (("one process", 1), ("two processes", 2)):
+        here, there = list[float](), list[float]()
+        with Cluster("local", n_workers=n_workers) as cluster:
+            for _ in range(ROUNDS + 1):
+                start = time.perf_counter()
+                digests.add(train_here(folder, settings))
+                here.append(time.perf_counter() - start)
                 start, stages = time.perf_counter(), Stages()
-                model = fit(Categorizer(**settings), parts, cluster, progress=stages)
-                times.setdefault(f"a cluster of {name}", []).append(time.perf_counter() - start)
-                digests.add(model.digest())
+                digests.add(fit(Categorizer(**settings), parts, cluster, progress=stages).digest())
+                there.append(time.perf_counter() - start)
+        ratio = median(a / b for a, b in zip(here[1:], there[1:], strict=True))
+        lines.append(f"| a cluster of {name} | {median(there[1:]):.1f} | {median(here[1:]):.1f} | {ratio:.2f} |")
     assert len(digests) == 1
-    found = {name: median(own[1:]) for name, own in times.items()}
-    alone = found["here, one thread"]
-    lines = [
-        f"{DOCUMENTS:,} documents ({size / 1e6:.0f} MB), {CATEGORIES} categories, preset `fast`, the same digest:\n",
-        "| | seconds | × here |",
-        "|---|---:|---:|",
-        *(f"| {name} | {seconds:.1f} | {alone / seconds:.2f} |" for name, seconds in found.items()),
-        "\nThe stages with two processes, the last time: "
-        + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stages.seconds.items()) + ".",
-    ]  # fmt: skip
-    return "\n".join(lines)
+    what = f"{DOCUMENTS:,} documents ({size / 1e6:.0f} MB), {CATEGORIES} categories, preset `fast`, the same digest:\n"
+    told = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stages.seconds.items())
+    return "\n".join([what, *lines, f"\nThe stages with two processes, the last time: {told}."])
+
+
+def train_here(folder: Path, settings: dict[str, Any]) -> str:
+    """Read the files and train in this process; returns the digest."""
+    documents = [document for file in sorted(folder.iterdir()) for document in read_documents(str(file))]
+    return Categorizer(**settings).fit([d.text for d in documents], [d.categories for d in documents]).digest()
 
 
 def memory(folder: Path) -> str:

@@ -2,15 +2,17 @@
 
 import os
 import resource
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.category_names import sorted_names
 from thresher.cluster import stored
 from thresher.cluster.partitions import as_documents
+from thresher.datasets.document import Document
 from thresher.kernels.passes import Examples
 from thresher.kernels.rows import Labels, Rows
 from thresher.kernels.tokens import Tokens
@@ -45,15 +47,34 @@ class Size(NamedTuple):
     filled: int
 
 
+class _Names:
+    """Passes documents on, and takes note of their categories."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._found: list[int] = []
+        self._ends = [0]
+
+    def watched(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """Yield the documents."""
+        for document in documents:
+            for name in sorted_names(document.categories):
+                self._found.append(self._numbers.setdefault(name, len(self._numbers)))
+            self._ends.append(len(self._found))
+            yield document
+
+    def named(self) -> Named:
+        """Return the categories of the documents that have passed."""
+        found = np.array(self._found, dtype=np.int32)
+        return Named(list(self._numbers), np.array(self._ends, dtype=np.int64), found)
+
+
 def name_categories(part: Any) -> Named:
     """Read the categories of a partition's documents."""
-    numbers: dict[str, int] = {}
-    found: list[int] = []
-    ends = [0]
-    for document in as_documents(part):
-        found.extend(numbers.setdefault(name, len(numbers)) for name in sorted(set(document.categories)))
-        ends.append(len(found))
-    return Named(list(numbers), np.array(ends, dtype=np.int64), np.array(found, dtype=np.int32))
+    names = _Names()
+    for _ in names.watched(as_documents(part)):
+        pass
+    return names.named()
 
 
 def texts_at(part: Any, rows: list[int]) -> list[Text]:
@@ -62,11 +83,12 @@ def texts_at(part: Any, rows: list[int]) -> list[Text]:
     return [document.content for i, document in enumerate(as_documents(part)) if i in wanted]
 
 
-def count_features(part: Any, settings: Mapping[str, Any], folder: Path, number: int) -> int:
-    """Count the features of a partition, numbered in the order of first sight within it; returns how many it has."""
-    features, seen = new_features(settings), Vocabulary()
+def count_features(part: Any, settings: Mapping[str, Any], folder: Path, number: int) -> Named:
+    """Count the features of a partition, numbered in the order of first sight within it; returns its categories."""
+    features, seen, names = new_features(settings), Vocabulary(), _Names()
     found = SpillingArray(np.int64, settings["memory"])
-    ends, totals = features.count((document.content for document in as_documents(part)), seen, found)
+    documents = names.watched(as_documents(part))
+    ends, totals = features.count((document.content for document in documents), seen, found)
     starts = np.cumsum([0] + [int(stops[-1]) if len(stops) else 0 for stops in ends])
     every_end = np.concatenate([NONE, *(stops + start for stops, start in zip(ends, starts, strict=False))])
     for name, array in (
@@ -74,7 +96,7 @@ def count_features(part: Any, settings: Mapping[str, Any], folder: Path, number:
         ("totals", totals),
     ):  # fmt: skip
         stored.write(folder, f"counted-{number}.{name}", array)
-    return seen.count
+    return names.named()
 
 
 def merge_vocabulary(settings: Mapping[str, Any], folder: Path, count: int, *_: Any) -> int:
@@ -126,9 +148,13 @@ def in_memory(rows: Rows) -> Rows:
     return Rows(rows.indptr.copy(), rows.indices.copy(), rows.data.copy(), rows.n_features)
 
 
-def train_categories(folder: Path, n_features: int, steps: Steps, plan: Plan, first: int, last: int) -> Trained:
+def train_categories(
+    folder: Path, n_features: int, memory: int, steps: Steps, plan: Plan, first: int, last: int
+) -> Trained:
     """Train the categories from the first to before the last, pass by pass over all rows."""
     rows, labels = stored.read_rows(folder, "strong", n_features), stored.read_labels(folder, "labels")
+    if rows.indices.nbytes + rows.data.nbytes <= memory:  # or else what was read of them is let go and read again
+        rows = in_memory(rows)
     return train_group(Examples(rows, labels, steps), plan, np.arange(first, last), n_threads=1)
 
 

@@ -21,7 +21,7 @@ from thresher.cluster.tasks import Ints, Named, Size
 from thresher.errors import ParameterError, TextError
 from thresher.kernels.passes import Examples
 from thresher.kernels.rows import Rows
-from thresher.learners.blocks import Blocks
+from thresher.learners.blocks import WIDEST_BLOCK, Blocks
 from thresher.learners.labels import listed_labels
 from thresher.learners.listed_weights import ListedWeights
 from thresher.learners.training import History, Plan, joined_groups
@@ -32,7 +32,8 @@ from thresher.text.strengths import WEIGHED, frequencies_of
 from thresher.text.vocabulary import Vocabulary
 from thresher.tuning import Report, Step, tuned_decisions
 
-GROUP = 8  # categories that are trained together at the least: a block
+GROUP = WIDEST_BLOCK  # categories that are trained together at the least
+SHARES = 8  # groups for each thread of the cluster: some categories take longer than others
 
 
 def fit(
@@ -95,15 +96,14 @@ class _Fit:
 
     def run(self) -> Categorizer:
         """Do all steps."""
-        named = self._each("name categories", tasks.name_categories)
-        names, labels = joined_names(named)
-        if not names:
-            raise TextError("there are no categories: no text has one")
         choice, settings = NO_CHOICE, dict(self.model.settings)
         if settings["choose"] != "nothing":
+            named = self._each("name categories", tasks.name_categories)
+            names, labels = joined_names(named)
             texts = PartTexts(self, [len(part.ends) - 1 for part in named])
             choice = choose_settings(settings, self.model.given, texts, labels, len(names), self.progress)
         settings |= choice.settings
+        names, labels = joined_names(self._counted(settings))
         features, sizes = self._features(settings)
         settings = sized(settings, features.vocabulary.count, len(names)) | {"n_features": features.vocabulary.count}
         reservoir = self._reservoir(settings["n_features"], sizes, labels)
@@ -132,13 +132,13 @@ class _Fit:
             return None
         return lambda done, total: self.progress(Step(name, done, total))  # type: ignore[misc]
 
+    def _counted(self, settings: dict[str, Any]) -> list[Named]:
+        counting = [(tasks.count_features, part, settings, self.folder, i) for i, part in enumerate(self.parts)]
+        return self.cluster.gather("count features", counting, self._report("count features"))
+
     def _features(self, settings: dict[str, Any]) -> tuple[Any, list[Size]]:
         numbers = range(len(self.parts))
         folder = self.folder
-        counting = [
-            (tasks.count_features, part, settings, folder, i) for part, i in zip(self.parts, numbers, strict=True)
-        ]
-        self.cluster.gather("count features", counting, self._report("count features"))
         merging = (tasks.merge_vocabulary, settings, folder, len(numbers))
         (n_features,) = self.cluster.gather("merge vocabulary", [merging], None)
         making = [(tasks.make_rows, folder, i, n_features) for i in numbers]
@@ -175,20 +175,20 @@ class _Fit:
         return stored.read_rows(self.folder, "strong", settings["n_features"])
 
     def _groups(self, n_categories: int) -> list[tuple[int, int]]:
-        """Return ranges of categories: a few for each thread of the cluster, none smaller than a block."""
-        wanted = -(-n_categories // (3 * self.cluster.n_threads))
+        """Return ranges of categories: some for each thread of the cluster, none smaller than a block."""
+        wanted = -(-n_categories // (SHARES * self.cluster.n_threads))
         size = max(-(-wanted // GROUP) * GROUP, GROUP)
         return [(first, min(first + size, n_categories)) for first in range(0, n_categories, size)]
 
     def _train(
         self, examples: Examples, plan: Plan, n_threads: int, report: Any
     ) -> tuple[Blocks | ListedWeights, History]:
-        n_features = examples.rows.n_features
+        n_features, memory = examples.rows.n_features, self.model.settings["memory"]
         if self.mix is not None:
             cuts = np.linspace(0, len(examples.rows.indptr) - 1, self.mix + 1).astype(np.int64).tolist()
             return train_mixed(self.cluster, self.folder, list(pairwise(cuts)), examples, plan)
         work = [
-            (tasks.train_categories, self.folder, n_features, examples.steps, plan, first, last)
+            (tasks.train_categories, self.folder, n_features, memory, examples.steps, plan, first, last)
             for first, last in self._groups(plan.n_categories)
         ]
         trained = self.cluster.gather("train categories", work, self._report("train categories"))
@@ -239,6 +239,8 @@ class PartTexts(Sequence[Text]):
 def joined_names(named: list[Named]) -> tuple[list[str], list[list[int]]]:
     """Return all names, sorted, and for each document the numbers of its own."""
     names = sorted({name for part in named for name in part.names})
+    if not names:
+        raise TextError("there are no categories: no text has one")
     numbers = {name: number for number, name in enumerate(names)}
     labels: list[list[int]] = []
     for part in named:
