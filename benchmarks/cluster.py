@@ -27,7 +27,7 @@ from thresher.tuning import Step
 
 PARTS = ("speed", "memory", "mixing")
 CATEGORIES, DOCUMENTS, FILES = 200, 40_000, 8
-LIMIT = 500  # MB that a worker may take
+LIMIT = 600  # MB that a worker may take
 ROUNDS = 3
 
 

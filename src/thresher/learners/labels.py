@@ -42,7 +42,7 @@ def labels_of(labels: Labels, categories: NDArray[np.int64], n_categories: int) 
     renumbered = numbers[labels.categories]
     kept = renumbered >= 0
     ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept)))
-    indptr = ends[labels.indptr].astype(np.int64)
+    indptr = ends[labels.indptr]
     return Labels(indptr, renumbered[kept], labels.signs[kept], labels.others)
 
 

@@ -13,8 +13,9 @@ SLICE_WORK = 2**25
 
 def slices(order: NDArray[np.int64], lengths: NDArray[np.int64], width: int) -> list[NDArray[np.int64]]:
     """Cut an order of rows where their features, counted for each lane, would exceed what a slice may hold."""
-    work = np.cumsum(lengths[order] * width)
-    steps = np.arange(SLICE_WORK, work[-1] if len(work) else 0, SLICE_WORK)
+    work = np.cumsum(lengths[order], dtype=np.int64)
+    size = SLICE_WORK // width
+    steps = np.arange(size, work[-1] if len(work) else 0, size)
     return np.split(order, np.unique(np.searchsorted(work, steps))) if len(steps) else [order]
 
 
