@@ -8,6 +8,7 @@ this process, on a connection of its own; each is durable when it is answered. T
 """
 
 import argparse
+import asyncio
 import http.client
 import json
 import random
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
@@ -30,9 +31,13 @@ from pages import write_between
 from thresher.categorizer import Categorizer
 from thresher.datasets.reading import read_documents
 from thresher.desk import Desk
+from thresher.web.app import create_app
+from thresher.web.guards import Rules
+from thresher.web.service import Service
+from thresher.web.tokens import Holder, Tokens
 
 TOKEN = "a-token-for-the-benchmark"
-PARTS = ("requests", "batches", "mixed", "restart")
+PARTS = ("requests", "where", "batches", "mixed", "restart")
 CONNECTIONS, SECONDS, BATCH = 8, 8, 500
 RATE = 200  # corrections a second
 LONG = 100_900  # corrections in a journal, of which the last 900 are in no snapshot
@@ -110,6 +115,54 @@ def requests(folder: Path) -> list[list[Any]]:
         found = [wrk(port, json.dumps({"text": SHORT}).encode(), folder) for _ in range(3)]
     rate, p50, p99 = (median(one[name] for one in found) for name in ("rate", "p50", "p99"))
     return [["one short document a request", f"{rate:,.0f} requests a second", f"{p50:.1f} ms, p99 {p99:.1f} ms"]]
+
+
+def where(folder: Path) -> list[list[Any]]:
+    """Measure what a request takes apart from HTTP: eight at a time, as under load, within this process."""
+    service = Service(lambda: Desk(demo_model(folder)))
+    service.opening.result()
+    rules = Rules(frozenset({"localhost"}), Tokens({TOKEN: Holder("", "admin")}))
+    app, body = create_app(service, rules), json.dumps({"text": SHORT}).encode()
+    headers = {"host": "localhost", "content-type": "application/json", "authorization": f"Bearer {TOKEN}"}
+    scope = {"type": "http", "http_version": "1.1", "method": "POST", "path": "/v1/categorize", "query_string": b"",
+             "raw_path": b"/v1/categorize", "root_path": "", "scheme": "http", "server": ("localhost", 80),
+             "headers": [(name.encode(), value.encode()) for name, value in headers.items()]}  # fmt: skip
+
+    async def ask() -> None:
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: Any) -> None:
+            assert message.get("status", 200) == 200
+
+        await app(dict(scope), receive, send)
+
+    async def ask_in_eights(times: int) -> None:
+        for _ in range(times):
+            await asyncio.gather(*(ask() for _ in range(CONNECTIONS)))
+
+    def microseconds(work: Callable[[], Any]) -> float:
+        work()
+        found = []
+        for _ in range(5):
+            start = time.perf_counter()
+            work()
+            found.append((time.perf_counter() - start) / (100 * CONNECTIONS) * 1e6)
+        return median(found)
+
+    texts: list[Any] = [SHORT] * CONNECTIONS
+    how: dict[str, Any] = {"top": None, "details": False, "explain": False}
+    model = microseconds(lambda: [service.categorize(texts, texts, **how) for _ in range(100)])
+    whole = microseconds(lambda: asyncio.run(ask_in_eights(100)))
+    service.close()
+    return [
+        ["of that: the model, eight texts at a time", f"{model:.0f} µs a request", ""],
+        [
+            "of that: guard, routing, JSON",
+            f"{whole - model:.0f} µs a request",
+            "the rest is HTTP (h11) and the sockets",
+        ],
+    ]
 
 
 def batches(folder: Path) -> list[list[Any]]:

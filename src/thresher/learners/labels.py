@@ -41,7 +41,7 @@ def labels_of(labels: Labels, categories: NDArray[np.int64], n_categories: int) 
     numbers[categories] = np.arange(len(categories), dtype=np.int32)
     renumbered = numbers[labels.categories]
     kept = renumbered >= 0
-    ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept)))
+    ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(kept, dtype=np.int64)))
     indptr = ends[labels.indptr]
     return Labels(indptr, renumbered[kept], labels.signs[kept], labels.others)
 
