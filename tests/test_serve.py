@@ -121,17 +121,20 @@ def test_it_says_where_to_open_it_with_its_token(tmp_path: Path) -> None:
     model = new_model(tmp_path)
     command = [*COMMAND, "serve", str(model), "--port", "0", "--no-json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        url, token = re.search(r"(http://127\.0\.0\.1:\d+)/#token=(\S{32,})", line).groups()  # type: ignore[union-attr]
-        told = journal_folder(model) / "service.json"
-        assert json.loads(told.read_text()) == {"url": url, "token": token}
-        assert told.stat().st_mode & 0o077 == 0
-        headers = {"Authorization": f"Bearer {token}"}
-        assert httpx.get(f"{url}/v1/model", headers=headers, trust_env=False).json()["role"] == "admin"
-        assert httpx.get(f"{url}/v1/model", trust_env=False).status_code == 401
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) in (0, 130)
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            url, token = re.search(r"(http://127\.0\.0\.1:\d+)/#token=(\S{32,})", line).groups()  # type: ignore[union-attr]
+            told = journal_folder(model) / "service.json"
+            assert json.loads(told.read_text()) == {"url": url, "token": token, "pid": process.pid}
+            assert told.stat().st_mode & 0o077 == 0
+            headers = {"Authorization": f"Bearer {token}"}
+            assert httpx.get(f"{url}/v1/model", headers=headers, trust_env=False).json()["role"] == "admin"
+            assert httpx.get(f"{url}/v1/model", trust_env=False).status_code == 401
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) in (0, 130)
+        finally:
+            process.kill()
     assert not told.exists()
 
 

@@ -485,11 +485,14 @@ def ids(service: Served, **query: Any) -> list[str]:
 
 def test_documents_are_added_once(pool: Served) -> None:
     added = [{"id": "d1", "text": "other"}, "a bare text", {"text": {"title": "a", "body": "b"}}, "a bare text"]
-    assert pool.post("/v1/documents", {"documents": added}) == {"added": 2, "known": 2}
+    assert pool.post("/v1/documents", {"documents": added}) == {"added": 3, "known": 1}
     found = pool.client().post("/v1/documents", content=as_lines(*added, {"id": "new/1", "text": "oil"}), headers=LINES)
     assert found.json() == {"added": 1, "known": 4}
     assert pool.get("/v1/documents/new%2F1") == {"id": "new/1", "text": "oil", "state": "open"}
     assert pool.get("/v1/documents/d1")["text"] == TEXTS[1]
+    assert [
+        one["id"][:3] for one in pool.get("/v1/queue", q="other", limit=100)["documents"] if one["text"] == "other"
+    ] == ["d1-"]
     check_problem(pool.client().get("/v1/documents/d99"), 404)
 
 

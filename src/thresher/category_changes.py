@@ -56,7 +56,8 @@ def merge(model: "Categorizer", sources: Sequence[str], into: str) -> None:
     if name in model.categories and model.number_of(name) not in numbers:
         raise TextError(f"category {name!r} exists already and is not one of those merged")
     first = numbers[0]
-    model.learner.merge(numbers)
+    if model.learner.is_fitted:
+        model.learner.merge(numbers)
     joined = {c: first if c in numbers else c for c in range(len(model.categories))}
     model.reservoir = model.reservoir.renumbered(joined)
     model.categories = [name if c == first else other for c, other in enumerate(model.categories)]
@@ -66,7 +67,8 @@ def merge(model: "Categorizer", sources: Sequence[str], into: str) -> None:
 
 
 def _keep(model: "Categorizer", numbers: list[int]) -> None:
-    model.learner.select(numbers)
+    if model.learner.is_fitted:
+        model.learner.select(numbers)
     model.decisions = model.decisions.selected(numbers)
     model.categories = [model.categories[c] for c in numbers]
     model.reservoir = model.reservoir.renumbered({old: new for new, old in enumerate(numbers)})

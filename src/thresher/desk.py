@@ -94,7 +94,7 @@ class Desk:
         try:
             if self.position > self._snapshot_at and not self.failed_at:
                 self.snapshot()
-            self._keep_effects()
+            self.keep_effects()
         finally:
             self.journal.close()
 
@@ -149,7 +149,8 @@ class Desk:
         """Return a record with its effect, if that is known and not written yet."""
         return record._replace(effect=self.effects.get(record.seq, record.effect))
 
-    def _keep_effects(self) -> None:
+    def keep_effects(self) -> None:
+        """Write down what corrections changed, as far as that is not written yet."""
         self.journal.keep_effects(self.effects)
         self.effects = {}
 
@@ -203,13 +204,15 @@ class Desk:
 
     def undo(self, id: str, seqs: Iterable[int], user: str = "") -> Record:
         """Take corrections back: the model becomes what it would be without them, which is replayed."""
-        known = self._known(id)
-        if known is not None:
-            return known
         undone = sorted(set(seqs))
         if not undone:
             raise JournalError("there is nothing to undo")
-        by_seq = {record.seq: record for record in self.journal.records(undone[0] - 1)}
+        known = self._known(id)
+        if known is not None:
+            if known.kind != "undo" or known.body != {"seqs": undone}:
+                raise RepeatedIdError(f"the id {id!r} is that of record {known.seq}, which says something else")
+            return known
+        by_seq = {seq: record for seq in undone for record in self.journal.records(seq - 1, 1) if record.seq == seq}
         for seq in undone:
             record = by_seq.get(seq)
             if record is None or record.kind not in ("correction", "categories"):
@@ -232,7 +235,7 @@ class Desk:
 
     def snapshot(self) -> Path:
         """Write what the model is now, and drop all older snapshots but one and the first."""
-        self._keep_effects()
+        self.keep_effects()
         path = self._snapshot_path(self.position)
         self.model.save(path)
         self._snapshot_at = self._tried_at = self.position
@@ -303,9 +306,9 @@ class Desk:
                     else:
                         apply(model, record, text)
                 except ThresherError as error:
+                    advice = "undo that one first" if without else "thresher journal skip leaves it out"
                     raise JournalError(
-                        f"{self.journal.folder}: record {record.seq} cannot be applied: {error} "
-                        f"(thresher journal skip leaves it out)"
+                        f"{self.journal.folder}: record {record.seq} cannot be applied: {error} ({advice})"
                     ) from None
 
     def _text_of(self, model: Categorizer, record: Record) -> Text | FeatureCounts | None:
@@ -345,7 +348,7 @@ def skip(folder: str | os.PathLike[str], seq: int, user: str = "") -> Record:
     with Journal(folder) as journal:
         if not any(record.kind in ("correction", "categories") for record in journal.records(seq - 1, 1)):
             raise JournalError(f"{folder}: record {seq} is no correction that could be left out")
-        record = journal.append(f"skip {seq}", "skip", user, {"seqs": [seq]}, undoes=[seq])
+        record = journal.append(f"skip {secrets.token_hex(8)}", "skip", user, {"seqs": [seq]}, undoes=[seq])
         for path in Path(folder).iterdir():
             if _position_of(path) >= seq:
                 path.unlink()

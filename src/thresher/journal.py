@@ -48,6 +48,7 @@ CREATE TABLE effects (
 CREATE TABLE documents (id TEXT PRIMARY KEY, text TEXT NOT NULL, state TEXT NOT NULL) STRICT;
 """
 _RECORDS = "SELECT records.*, effect FROM records LEFT JOIN effects USING (seq)"
+_LIGHT = "records.seq, id, kind, time, user, body, text, NULL, digest, undone_by"
 
 
 LONGEST_ID = 200
@@ -215,6 +216,7 @@ class Journal:
         with self.transaction() as connection:
             document = "SELECT json_extract(body, '$.document') FROM records WHERE seq = ?"
             connection.execute(f"DELETE FROM documents WHERE id = ({document})", (seq,))
+            connection.execute("DELETE FROM documents WHERE text = (SELECT text FROM records WHERE seq = ?)", (seq,))
             connection.execute("UPDATE records SET text = NULL WHERE seq = ?", (seq,))
         with self._naming():
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -263,6 +265,18 @@ class Journal:
         """Return the last records, or the last before one, the newest first."""
         page = self.query(f"{_RECORDS} WHERE seq < ? ORDER BY seq DESC LIMIT ?", before or self.last() + 1, limit)
         return list(map(_record, page))
+
+    def of_kind(self, kind: str) -> list[Record]:
+        """Return all records of a kind."""
+        return list(map(_record, self.query(f"{_RECORDS} WHERE kind = ? ORDER BY seq", kind)))
+
+    def mistakes_of(self, names: list[str], limit: int) -> list[Record]:
+        """Return the last corrections that stand and found one of these categories wrong, without their features."""
+        places = ", ".join("?" * len(names))
+        wrong = f"SELECT 1 FROM json_each(effect, '$.mistakes') WHERE value IN ({places})"
+        query = f"{_RECORDS} WHERE wrong = 1 AND undone_by IS NULL AND EXISTS ({wrong}) ORDER BY seq DESC LIMIT ?"
+        rows = self.query(query.replace("records.*", _LIGHT), *names, limit)
+        return list(map(_record, rows))
 
     def of_features(self, digest: str) -> list[Record]:
         """Return the corrections of a text by the digest of its features, but for those undone."""
@@ -317,12 +331,13 @@ class Journal:
             raise JournalError(said) from None
 
 
-def exported(record: Record) -> dict[str, Any]:
-    """Return a correction as a document to train on or to learn."""
+def exported(record: Record, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return a correction as a document to train on or to learn; `body` has it in the names of now."""
     text = {"text": record.text} if isinstance(record.text, str) else dict(record.text)
-    body = {name: value for name, value in record.body.items() if name != "document"}
-    body = {"categories": body.get("categories", body.get("accept"))} | body
-    return {"id": record.id} | text | body | {"user": record.user, "time": record.time}
+    said = {name: value for name, value in (record.body if body is None else body).items() if name != "document"}
+    named = said.get("categories", said.get("accept"))
+    about = {"id": record.id, "user": record.user, "time": record.time}
+    return {"id": record.id} | text | ({"categories": named} if named or "categories" in said else {}) | said | about
 
 
 def owner_of(folder: str | os.PathLike[str]) -> str | None:

@@ -10,7 +10,7 @@ import typer
 
 from thresher.cli.failures import OutputError, UsageError
 from thresher.cli.models import opened_desk
-from thresher.cli.options import ModelArgument
+from thresher.cli.options import JournalOption, ModelArgument
 from thresher.cli.shell import Shell
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def undo(
     id: Annotated[str | None, typer.Option(help="The id of the correction.", metavar="ID")] = None,
     user: Annotated[str | None, typer.Option(help="All corrections of one person.", metavar="NAME")] = None,
     since: Annotated[str | None, typer.Option(help="Since a time, as 2026-01-31T12:00.", metavar="TIME")] = None,
+    journal: JournalOption = None,
 ) -> None:
     """Take corrections back: the last one, one by its id, or those of a person or since a time.
 
@@ -33,7 +34,7 @@ def undo(
     if id is not None and (user is not None or since is not None):
         raise UsageError("--id names one correction (leave --user and --since out)")
     first = _time(since) if since is not None else None
-    with opened_desk(model, shell, new=False) as desk:
+    with opened_desk(model, shell, new=False, folder=journal) as desk:
         found = [record for record in desk.journal.records() if record.kind == "correction" and not record.undone_by]
         if id is not None:
             found = [record for record in found if record.id == id]
@@ -68,6 +69,7 @@ def journal(
     action: Annotated[str, typer.Argument(metavar="ACTION", help=", ".join(ACTIONS) + ".", show_default=False)],
     model: ModelArgument,
     what: Annotated[str | None, typer.Argument(metavar="[ID|NUMBER|FOLDER]", show_default=False)] = None,
+    journal: JournalOption = None,
 ) -> None:
     """Look after the journal of a model: check it, export its corrections, back it up, forget a text, skip a record.
 
@@ -81,12 +83,12 @@ def journal(
     if (what is None) != (action in ("check", "export")):
         needed = {"backup": "a new folder", "forget": "the id of a correction", "skip": "the number of a record"}
         raise UsageError(f"{action} takes {needed.get(action, 'nothing')} after MODEL")
-    folder = journal_folder(model)
+    folder = journal or journal_folder(model)
     if action == "skip":
         _skip(shell, folder, str(what))
         return
     if action == "check":
-        _check(shell, model)
+        _check(shell, model, folder)
         return
     if action == "backup" and (where := _service_of(folder)) is not None:
         _running_backup(shell, folder, Path(str(what)), where)
@@ -100,10 +102,10 @@ def journal(
             _forget(shell, opened, str(what))
 
 
-def _check(shell: Shell, model: Path) -> None:
+def _check(shell: Shell, model: Path, folder: Path) -> None:
     from thresher.errors import JournalError
 
-    with opened_desk(model, shell, new=False) as desk:
+    with opened_desk(model, shell, new=False, folder=folder) as desk:
         faults = desk.journal.check()
         if faults:
             raise JournalError(f"{desk.journal.path}: {'; '.join(faults[:3])}")
@@ -119,14 +121,15 @@ def _check(shell: Shell, model: Path) -> None:
 
 def _export(shell: Shell, opened: "Journal") -> None:
     from thresher.journal import exported
+    from thresher.renames import Renames
 
-    forgotten = 0
+    forgotten, renames = 0, Renames.of(opened)
     for record in opened.records():
         if record.kind == "correction" and record.undone_by is None:
             if record.text is None:
                 forgotten += 1
             else:
-                shell.emit(exported(record))
+                shell.emit(exported(record, renames.renamed(record)))
     if forgotten:
         shell.remark(f"{forgotten} corrections have no text any more, and are left out")
 
@@ -152,11 +155,12 @@ def _service_of(journal: Path) -> dict[str, Any] | None:
 def _running_backup(shell: Shell, journal: Path, folder: Path, where: dict[str, Any]) -> None:
     """Ask the service that has the journal for a copy of it."""
     import json
-    from urllib.request import Request, urlopen
+    from urllib.request import ProxyHandler, Request, build_opener
 
     _check_new(folder)
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {where['token']}"}
-    with urlopen(Request(f"{where['url']}/v1/backup", b"{}", headers), timeout=60) as answer:
+    direct = build_opener(ProxyHandler({}))  # the token is for nobody else
+    with direct.open(Request(f"{where['url']}/v1/backup", b"{}", headers), timeout=60) as answer:
         found = json.load(answer)
     shutil.move(journal / found["folder"], folder)
     if shell.json:

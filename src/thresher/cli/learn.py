@@ -8,7 +8,7 @@ from uuid import uuid4
 import typer
 
 from thresher.cli.models import has_journal, loaded_model, opened_desk
-from thresher.cli.options import DataArgument, ForceOption, ModelArgument, Read, check_is_text
+from thresher.cli.options import DataArgument, ForceOption, JournalOption, ModelArgument, Read, check_is_text
 from thresher.cli.outputs import check_model_output
 from thresher.cli.shell import Shell
 
@@ -28,6 +28,7 @@ def learn(
     force: ForceOption = False,
     user: Annotated[str, typer.Option(help="Who corrects.", metavar="NAME")] = "",
     new_journal: Annotated[bool, typer.Option("--new-journal", help="Begin a new journal if it is missing.")] = False,
+    journal: JournalOption = None,
 ) -> None:
     """Learn corrections, in their order: full sets of categories, or columns "accept" and "reject" with some.
 
@@ -43,9 +44,9 @@ def learn(
         before, known, right_before = _tried(categorizer, corrections)
         digest = categorizer.save(output)
     else:
-        if not has_journal(model):
+        if not has_journal(model, journal):
             _tried(categorizer, corrections)  # none is begun unless all of them can be learned
-        with opened_desk(model, shell, new=True if new_journal else None) as desk:
+        with opened_desk(model, shell, new=True if new_journal else None, folder=journal) as desk:
             categorizer = deepcopy(desk.model)
             before, known, right_before = _tried(categorizer, corrections)
             for correction in corrections:

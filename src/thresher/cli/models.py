@@ -21,20 +21,20 @@ def loaded_model(path: Path | str, threads: str | None = None) -> "Categorizer":
     return Categorizer.load(path, n_threads=count)
 
 
-def has_journal(path: Path) -> bool:
-    """Tell whether there is a journal beside a model file."""
+def has_journal(path: Path, folder: Path | None = None) -> bool:
+    """Tell whether there is a journal of a model file: in a folder, or beside the file."""
     from thresher.desk import journal_folder
     from thresher.journal import Journal
 
-    return Journal.is_in(journal_folder(path))
+    return Journal.is_in(folder or journal_folder(path))
 
 
-def opened_desk(path: Path, shell: "Shell", new: bool | None = None) -> "Desk":
+def opened_desk(path: Path, shell: "Shell", new: bool | None = None, folder: Path | None = None) -> "Desk":
     """Return the model in a file with its journal, and say what the journal has to remark."""
     import_numba()
     from thresher.desk import Desk
 
-    desk = Desk(path, new=new)
+    desk = Desk(path, folder, new=new)
     for remark in desk.remarks:
         shell.remark(remark)
     return desk

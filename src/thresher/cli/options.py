@@ -33,6 +33,9 @@ ClusterOption = Annotated[
 SharedOption = Annotated[
     Path | None, typer.Option("--shared", help="A folder that all of the cluster see.", metavar="FOLDER")
 ]
+JournalOption = Annotated[
+    Path | None, typer.Option("--journal", help="Folder of the journal; beside MODEL unless told.", metavar="FOLDER")
+]
 ThreadsOption = Annotated[str | None, typer.Option("--threads", help="Threads; never changes the result.", metavar="N")]
 
 

@@ -108,14 +108,26 @@ def _places(given: str | None, journal: Path | None) -> tuple[Path, Path]:
 
     if given is None:
         data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-        model = (journal.parent if journal else data / "thresher" / "demo") / "desk.thresher"
+        model = data / "thresher" / "demo" / "desk.thresher"
+        if journal is not None:
+            model = journal.with_name(f"{journal.name}.demo.thresher")
     else:
         model = Path(given)
         if model.suffix != ".thresher":
-            model = Path(f"{given.partition(':')[0]}" if ":" in given else model.with_suffix("")).with_suffix(
-                ".thresher"
-            )
+            model = model.with_name(f"{_stem(model.name)}.thresher")
     return model, journal or journal_folder(model)
+
+
+def _stem(name: str) -> str:
+    """Return the name of a source without what tells of its format: jan.2024 of jan.2024.csv.gz."""
+    from thresher.datasets.decompression import SUFFIXES
+    from thresher.datasets.reading import is_data_suffix
+
+    stem = Path(name.partition(":")[0] or name)
+    for known in (SUFFIXES.__contains__, is_data_suffix):
+        if known(stem.suffix.lower()):
+            stem = stem.with_suffix("")
+    return stem.name
 
 
 def _check_free(folder: Path) -> None:

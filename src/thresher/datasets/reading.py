@@ -64,6 +64,11 @@ _SUFFIXES = {
 }  # fmt: skip
 
 
+def is_data_suffix(suffix: str) -> bool:
+    """Tell whether the end of a file's name, as ".csv", says how to read it."""
+    return suffix in _SUFFIXES or suffix == ".txt"
+
+
 class Reading:
     """The documents of a source, one after the other, and what was noticed on the way.
 

@@ -32,6 +32,7 @@ from thresher.web.tokens import Holder
 
 _FEW_LETTERS = 4000  # up to which a text is categorized at once; longer ones, and many, on another thread
 _LINES_AT_ONCE = 256
+_MOST_DETAILED = 1000
 _PAGE = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _SAFE_ASSET = re.compile(r"[a-z0-9_-]+\.(css|js|svg)")
 
@@ -297,6 +298,10 @@ async def _categorized(
     service: Service, texts: list[Text], ids: list[str], given: bodies.CategorizeIn
 ) -> list[dict[str, Any]]:
     top = len(service.view.categories) if given.all else given.top
+    if (given.details or given.explain) and len(texts) > _MOST_DETAILED:
+        raise Problem(
+            422, f"details and explanations are given of {_MOST_DETAILED:,} documents at a time (stream them)"
+        )
 
     def work() -> list[dict[str, Any]]:
         return service.categorize(texts, ids, top=top, details=given.details, explain=given.explain)
@@ -422,7 +427,7 @@ def _add_teaching(app: FastAPI, service: Service) -> None:
     async def undo(request: Request, id: str, user: Annotated[str, Query(max_length=200)] = "") -> Response:
         """Take a correction back, as if it had never been."""
         holder = _holder(request, "teacher")
-        work = service.write(lambda: service.undo(id, _user(holder, user)))
+        work = service.write(lambda: service.undo(id, holder, _user(holder, user)))
         return _answer(await asyncio.shield(asyncio.wrap_future(work)))
 
     @app.post("/v1/documents", **_route(outcomes.Added, takes=bodies.DocumentsIn))
@@ -507,7 +512,7 @@ async def _exported(service: Service) -> AsyncIterator[bytes]:
         records = await asyncio.wrap_future(page)
         for record in records:
             if record.kind == "correction" and record.undone_by is None and record.text is not None:
-                yield orjson.dumps(exported(record)) + b"\n"
+                yield orjson.dumps(exported(record, service.renames.renamed(record))) + b"\n"
         if len(records) < 200:
             return
         after = records[-1].seq

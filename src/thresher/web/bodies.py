@@ -122,7 +122,7 @@ class CategoryChangeIn(Body):
     name: Name | None = Field(None, examples=["bees"])
     names: Names | None = None
     into: Name | None = None
-    threshold: Annotated[float, Field(strict=False)] | None = None
+    threshold: Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)] | int | None = None
     words: Annotated[list[str], Field(max_length=1000)] = Field([], examples=[["bee", "hive", "swarm"]])
     user: Annotated[str, Field(max_length=LONGEST_ID)] | None = None
 

@@ -213,4 +213,5 @@ def hosts_of(host: str, port: int, others: Iterable[str] = ()) -> frozenset[str]
     """
     bound = f"[{host}]" if ":" in host else host
     names = {"localhost", "127.0.0.1", "[::1]"} | ({bound} if host not in ("0.0.0.0", "::") else set())
-    return frozenset({f"{name}:{port}".lower() for name in names} | {other.lower() for other in others})
+    plain = {name.lower() for name in names} if port == 80 else set()  # browsers leave that port out
+    return frozenset({f"{name}:{port}".lower() for name in names} | plain | {other.lower() for other in others})

@@ -88,6 +88,7 @@ class Taught(BaseModel):
     seq: int = Field(examples=[12])
     id: str = Field(examples=["5e1b7a3c"])
     repeated: bool
+    undone_by: int | None = None
     position: int
     new_categories: list[str]
     effect: Effect

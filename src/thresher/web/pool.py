@@ -54,14 +54,21 @@ class Pool:
         count = 0
         for id, text in documents:
             count += 1
-            name = id or hashlib.sha256(json.dumps(text).encode()).hexdigest()[:16]
+            mark = hashlib.sha256(json.dumps(text).encode()).hexdigest()
+            name = id or mark[:16]
+            known = self.documents.get(name) or new.get(name)
+            if known is not None and known.text != text:  # another document, which was given the same name
+                name = f"{name}-{mark[:6]}"
             if name not in self.documents:
                 new.setdefault(name, Pooled(name, text, "open"))
         letters = sum(len(document.plain) for document in new.values())
         if len(self.documents) + len(new) > MOST_DOCUMENTS or self._letters + letters > MOST_LETTERS:
             raise Problem(413, f"there is room for {MOST_DOCUMENTS:,} documents to review, and not for so many more")
         with self._journal.transaction() as connection:
-            rows = [(document.id, json.dumps(document.text), document.state) for document in new.values()]
+            rows = [
+                (document.id, json.dumps(document.text, ensure_ascii=False), document.state)
+                for document in new.values()
+            ]
             connection.executemany("INSERT INTO documents VALUES (?, ?, ?)", rows)
         self.documents = self.documents | new  # whoever looks at them now goes on with the former
         self._letters += letters

@@ -12,29 +12,33 @@ import tempfile
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from thresher import __version__
 from thresher.categorizer import Categorizer
 from thresher.datasets.document import Document
 from thresher.desk import Desk, backup, features_digest
 from thresher.errors import JournalBrokenError, ThresherError
-from thresher.journal import LONGEST_ID, Record
+from thresher.journal import ADDRESS, LONGEST_ID, Record
+from thresher.renames import Renames
 from thresher.text.analysers import Text
 from thresher.web import answers, quality
 from thresher.web.bodies import CategoryChangeIn, CorrectionIn
 from thresher.web.learning_curve import LearningCurve
 from thresher.web.pool import Pool, Pooled
 from thresher.web.problems import Problem, busy
-from thresher.web.review import Queue, in_range
+from thresher.web.review import Queue, certainty_of, in_range
+from thresher.web.tokens import Holder
 from thresher.web.writer import Writer
 
 LATEST_MISTAKES, SHOWN_WORDS = 10, 20
 WATCHED = 200  # corrections over which what is measured on documents held out may fall only so far:
 LARGEST_FALL = 0.02
-_INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff")
+MEASURED_EVERY = 25  # corrections
+_DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _log = logging.getLogger("thresher.web")
 Result = TypeVar("Result")
 
@@ -61,6 +65,7 @@ class Service:
     ) -> None:
         self.holdout, self._ended = holdout, ended
         self.state = "starting"
+        self._measuring = ThreadPoolExecutor(1, thread_name_prefix="measuring")
         self._forget()
         self._writer = Writer(self._failed)
         self.opening = self._writer.call(lambda: self._open(opened()))
@@ -71,6 +76,7 @@ class Service:
         self._digest: tuple[int, str] | None = None
         self._quality: quality.Quality | None = None
         self._macro: list[tuple[int, float]] = []
+        self._measured_at = -MEASURED_EVERY
 
     def _open(self, desk: Desk) -> None:
         self._forget()
@@ -86,8 +92,12 @@ class Service:
             "SELECT seq, user, wrong FROM records LEFT JOIN effects USING (seq) "
             "WHERE kind = 'correction' AND undone_by IS NULL ORDER BY seq"
         )
-        bodies = self.desk.journal.query("SELECT body FROM records WHERE kind = 'correction' AND undone_by IS NULL")
-        self.named = Counter(name for (body,) in bodies for name in _categories_of(json.loads(body)))
+        bodies = self.desk.journal.query(
+            "SELECT seq, body FROM records WHERE kind = 'correction' AND undone_by IS NULL"
+        )
+        self.renames = renames = Renames.of(self.desk.journal)
+        names = (renames.now(name, seq) for seq, body in bodies for name in _categories_of(json.loads(body)))
+        self.named = Counter(name for name in names if name is not None)
         pending = self.desk.effects
         self.curve = LearningCurve(
             bool(pending[seq]["mistakes"]) if seq in pending else wrong for seq, _, wrong in rows
@@ -96,8 +106,21 @@ class Service:
         (self.undone,) = self.desk.journal.query("SELECT count(undone_by) FROM records WHERE kind = 'correction'")[0]
 
     def _publish(self) -> None:
-        """Let those who look see what is known now."""
-        self.view, self.position = self.desk.model.view(), self.desk.position
+        """Let those who look see what is known now, and from time to time measure it."""
+        self.shown = self.desk.model.view(), self.desk.position
+        if self.holdout and self.desk.position - self._measured_at >= MEASURED_EVERY:
+            self._measured_at = self.desk.position
+            self._measuring.submit(self.measured)
+
+    @property
+    def view(self) -> Categorizer:
+        """The model as it was last published."""
+        return self.shown[0]
+
+    @property
+    def position(self) -> int:
+        """The record up to which that has learned."""
+        return self.shown[1]
 
     def _failed(self, error: BaseException) -> None:
         if not isinstance(error, Problem | ThresherError):
@@ -185,9 +208,10 @@ class Service:
 
     def _reviewed(self, model: Categorizer, document: Pooled, category: str | None) -> dict[str, Any]:
         (answer,) = answers.categorized(model, [document.text], [document.id], top=5, details=True)
-        scores = [entry["score"] for entry in answer["categories"] if category in (None, entry["category"])]
-        distance = min((abs(score - 1) for score in scores), default=0.0)
-        chances = [entry["probability"] for entry in answer["categories"]]
+        certainty, chances = certainty_of(model, [document], category), [e["probability"] for e in answer["categories"]]
+        if category is not None and model.learner.is_fitted:
+            chances = [float(model.predict_proba([document.text])[0, model.number_of(category)])]
+        distance = float(certainty.distances[0])
         return answer | {
             "text": document.text,
             "state": document.state,
@@ -200,21 +224,32 @@ class Service:
         """Add what teachers said of a document, and where they disagree. On the writing thread."""
         digest = reviewed.pop("digest")
         said = [
-            {"seq": record.seq, "user": record.user, "accept": [], "reject": [], "categories": None, **_named(record)}
+            {"seq": record.seq, "user": record.user, "accept": [], "reject": [], "categories": None}
+            | {key: value for key, value in self.renames.renamed(record).items() if key != "document"}
             for record in self.desk.journal.of_features(digest)
         ]
         return reviewed | {"corrections": said, "disagreement": disagreement(said)}
 
     def measured(self) -> quality.Quality | None:
         """Return how well the categories do now; None before anything was learned."""
-        model, position = self.view, self.position
-        if self._quality is None or self._quality.position != position:
+        model, position = self.shown
+        found = self._quality
+        if found is None or found.position != position:
             if not model.categories or not model.learner.is_fitted:
                 return None
-            self._quality = quality.measured(model, position, self.holdout)
+            found = self._quality = quality.measured(model, position, self._held_out_now(model))
             if self.holdout:
-                self._macro = [*self._macro, (position, self._quality.macro_f1)][-10 * WATCHED :]
-        return self._quality
+                self._macro = [*self._macro, (position, found.macro_f1)][-10 * WATCHED :]
+        return found
+
+    def _held_out_now(self, model: Categorizer) -> list[Document]:
+        """Return the documents held out with the names that their categories have now."""
+        known, renames = set(model.categories), self.renames
+        found = []
+        for document in self.holdout:
+            names = (name if name in known else renames.now(name) for name in document.categories)
+            found.append(document._replace(categories=tuple(name for name in names if name is not None)))
+        return found
 
     def categories(self) -> dict[str, Any]:
         """Return all categories and how well they do."""
@@ -253,14 +288,8 @@ class Service:
 
     def latest_mistakes(self, name: str) -> list[dict[str, Any]]:
         """Return the last corrections that a category had wrong. On the writing thread."""
-        found = []
-        for record in self.desk.journal.newest(limit=1000):
-            told = self.desk.with_effect(record).effect
-            if told and name in told["mistakes"] and record.undone_by is None:
-                found.append(answers.recorded(record._replace(effect=told)))
-            if len(found) == LATEST_MISTAKES:
-                break
-        return found
+        self.desk.keep_effects()
+        return list(map(answers.recorded, self.desk.journal.mistakes_of(self.renames.then(name), LATEST_MISTAKES)))
 
     def stats(self) -> dict[str, Any]:
         """Return how the model has done since the journal began."""
@@ -310,7 +339,8 @@ class Service:
 
     def correct(self, given: CorrectionIn, user: str) -> tuple[dict[str, Any], bool]:
         """Keep and learn a correction; returns what it did, and whether it was known already."""
-        text = self._text_of(given)
+        known = self.desk.journal.by_id(given.id)
+        text = self._text_of(given) if known is None or known.text is None else self._repeated_text(given, known)
         renamed = self._renamed(given)
         taught = self.desk.correct(
             given.id,
@@ -334,6 +364,7 @@ class Service:
             "seq": taught.record.seq,
             "id": given.id,
             "repeated": taught.repeated,
+            "undone_by": taught.record.undone_by,
             "position": self.desk.position,
             "new_categories": told.new_categories if told else [],
             "effect": effect,
@@ -346,6 +377,12 @@ class Service:
         if given.text is not None:
             return given.text
         return self.pool.get(str(given.document)).text
+
+    def _repeated_text(self, given: CorrectionIn, known: Record) -> Text:
+        """Return the text of a correction that was sent before; its document may be gone meanwhile."""
+        same = given.document is not None and known.body.get("document") == given.document
+        text: Text = known.text if same else self._text_of(given)
+        return text
 
     def _renamed(self, given: CorrectionIn) -> dict[str, str]:
         """Return the names of a correction as they are known; in one that is repeated, as they were said before."""
@@ -395,10 +432,12 @@ class Service:
         record = self.desk.change_categories(
             id, given.change, names, into=into, threshold=given.threshold or 0.0, user=user
         )
-        if given.words:
-            self.desk.correct(f"{id} words", " ".join(given.words), accept=names, user=user)
+        try:
+            if given.words:
+                self.desk.correct(f"{id} words", " ".join(given.words), accept=names, user=user)
+        finally:
             self._read_records()
-        self._publish()
+            self._publish()
         return {"seq": record.seq, "id": id, "position": self.desk.position, "categories": self.desk.model.categories}
 
     def _check_new(self, name: str, but: Sequence[str] = ()) -> None:
@@ -412,23 +451,34 @@ class Service:
         """Refuse seed words that could not be learned, before there is a category for them."""
         if words and len(id) > LONGEST_ID:
             raise Problem(422, "id: too long for a change that has words")
+        if words and self.desk.journal.by_id(id) is not None:
+            raise Problem(409, "this id was used before, for something else")
         if words and not self.desk.model.features.found_in(" ".join(words)).names:
             raise Problem(422, "words: there are no features in them")
 
-    def undo(self, id: str, user: str) -> dict[str, Any]:
-        """Take a correction back, as if it had never been."""
+    def undo(self, id: str, holder: Holder, user: str) -> dict[str, Any]:
+        """Take a correction back, as if it had never been; with a new category go the words it was given."""
         record = self.desk.journal.by_id(id)
         if record is None or record.kind not in ("correction", "categories"):
             raise Problem(404, "there is no correction of this id")
+        if record.kind == "categories" and not holder.may("admin"):
+            raise Problem(403, "this takes the role admin")
         if record.undone_by is None:
-            undone_by = self.desk.undo(f"undo {record.seq}", [record.seq], user).seq
-            if record.body.get("document") in self.pool.documents:
-                self.pool.set_state(record.body["document"], "open")
+            words = self.desk.journal.by_id(f"{id} words") if record.kind == "categories" else None
+            both = [record.seq, *([words.seq] if words is not None and words.undone_by is None else [])]
+            undone_by = self.desk.undo(uuid4().hex, both, user).seq
             self._read_records()
             self._publish()
+            self._reopen(record.body.get("document"))
         else:
             undone_by = record.undone_by
         return {"seq": undone_by, "id": id, "undone": record.seq, "position": self.desk.position}
+
+    def _reopen(self, document: str | None) -> None:
+        """Let a document be reviewed again if no correction of it stands."""
+        standing = "SELECT 1 FROM records WHERE undone_by IS NULL AND json_extract(body, '$.document') = ? LIMIT 1"
+        if document in self.pool.documents and not self.desk.journal.query(standing, document):
+            self.pool.set_state(str(document), "open")
 
     def corrections(self, limit: int, after: int | None, before: int | None, newest: bool) -> dict[str, Any]:
         """Return a page of the journal."""
@@ -458,17 +508,15 @@ class Service:
         if not new_journal:
             raise Problem(409, "the file holds another model than this journal's (new_journal puts the journal aside)")
         folder, path, documents = desk.journal.folder, desk.path, list(self.pool.documents.values())
-        desk.close()
         self.state = "starting"  # what fails from here on leaves nothing to go on with
+        desk.close()
         aside = Path(tempfile.mkdtemp(prefix=f"{folder.name}.before-", dir=folder.parent))
         folder.rename(aside / folder.name)
         self._open(Desk(path, folder, new=True))
+        if (aside / folder.name / ADDRESS).exists():
+            (aside / folder.name / ADDRESS).rename(folder / ADDRESS)
         self.pool.add((document.id, document.text) for document in documents if document.state != "done")
         return {"changed": True, "digest": self.digest()}
-
-
-def _named(record: Record) -> dict[str, Any]:
-    return {key: value for key, value in record.body.items() if key != "document"}
 
 
 def clean(name: str) -> str:
@@ -481,8 +529,8 @@ def _categories_of(body: dict[str, Any]) -> list[str]:
 
 
 def check_visible(name: str) -> None:
-    """Refuse a name that holds what cannot be seen."""
-    if any(letter in _INVISIBLE or unicodedata.category(letter) == "Cc" for letter in name):
+    """Refuse a name that holds what cannot be seen; marks of direction are part of some scripts."""
+    if any(unicodedata.category(letter) in ("Cc", "Cf") and letter not in _DIRECTIONS for letter in name):
         raise Problem(422, "a category's name holds letters that cannot be seen")
 
 
