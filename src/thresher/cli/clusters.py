@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from thresher.cli.failures import UsageError
 from thresher.cli.options import Read
 from thresher.cli.shell import Shell
 
@@ -26,4 +27,6 @@ def source_parts(read: Read, source: str, labelled: bool = False) -> "list[Parti
     """Return the partitions of a source, read as the options say."""
     from thresher.cluster.partitions import partitions_of
 
+    if source == "-":
+        raise UsageError("--cluster reads files and folders, not standard input")
     return partitions_of(source, format=read.format, **read.options, **({"labelled": True} if labelled else {}))

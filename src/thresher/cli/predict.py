@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher import predicted
 from thresher.cli.failures import UsageError
 from thresher.cli.models import loaded_model
 from thresher.cli.options import (
@@ -65,8 +64,10 @@ def predict(
         count = _write(output, answers)
         shell.remark(f"wrote {count:,} documents to {output}")
     elif shell.json:
+        from thresher.predicted import record
+
         for document, found in answers:
-            shell.emit(predicted.record(document, found))
+            shell.emit(record(document, found))
     else:
         rows = ([document.id, _named(found), _excerpt(document.text)] for document, found in answers)
         shell.table("", ["id", "categories", "text"], rows)
@@ -80,14 +81,15 @@ def _predict_there(
     from thresher.cli.clusters import joined_cluster, source_parts
     from thresher.cluster.prediction import predict as predict_there
 
-    if output is None or output.suffix or not files or "-" in files:
+    if output is None or not files or "-" in files:
         raise UsageError("--cluster takes files or folders, and writes to a folder (name a new one with --output)")
+    format = "parquet" if output.suffix == ".parquet" else "jsonl"
     if top == -1:
         top = len(Categorizer.load(model).categories)
     with joined_cluster(shell, address) as cluster:
         parts = [part for source in files for part in source_parts(read, source)]
         with shell.progress() as progress:
-            counts = predict_there(model, parts, cluster, output, top=top, progress=progress)
+            counts = predict_there(model, parts, cluster, output, format=format, top=top, progress=progress)
     written = [count for count in counts if count >= 0]
     left = len(counts) - len(written)
     if shell.json:
@@ -118,10 +120,11 @@ def predictions(
 
 def _write(output: Path, answers: "Iterator[tuple[Document, Prediction]]") -> int:
     from thresher.datasets.writing import write_to
+    from thresher.predicted import written
 
     format = output_format(output)
     with output_file(output) as file:
-        return write_to(file, (predicted.written(document, found, format) for document, found in answers), format)
+        return write_to(file, (written(document, found, format) for document, found in answers), format)
 
 
 def _named(found: "Prediction") -> str:

@@ -102,12 +102,13 @@ def _train_there(
         parts = source_parts(read, data, labelled=True)
         with shell.progress() as progress:
             fit(model, parts, cluster, shared, mix=mix, progress=progress)
-        peak = max(cluster.peaks().values())
-    seconds = time.perf_counter() - start
-    digest = model.save(output)
+        seconds = time.perf_counter() - start
+        digest = model.save(output)
+        peaks = cluster.peaks()
     shown = _summary(model, model.features.n_documents)
     shown |= {"seconds": round(seconds, 3), "model": str(output), "digest": digest, "partitions": len(parts)}
-    _show(shell, model, shown | {"worker_peak_memory": peak}, {}, output)
+    _show(shell, model, shown | {"worker_peak_memory": peaks}, {}, output)
+    shell.remark(f"most memory of a worker: {', '.join(size_of(peak) for peak in sorted(peaks.values()))}")
 
 
 def labelled_documents(shell: Shell, read: Read, source: str) -> "list[Document]":

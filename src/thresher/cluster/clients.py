@@ -1,6 +1,7 @@
 """A Dask cluster, by its address or on this machine: what is sent to it, and what comes back in order."""
 
 import importlib.metadata
+import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +13,9 @@ from thresher.cluster import tasks
 from thresher.errors import MissingPackageError, ThresherError
 
 try:
-    from distributed import Client, LocalCluster, as_completed
+    from distributed import Client, KilledWorker, LocalCluster, as_completed
+    from distributed.client import FutureCancelledError
+    from distributed.comm import CommClosedError
 except ImportError as error:
     raise MissingPackageError(f"{error.name} is missing (pip install 'thresher[cluster]')") from None
 
@@ -38,12 +41,14 @@ class Cluster:
         self._local = None
         if address == "local":
             self._local = LocalCluster(
-                n_workers=n_workers, threads_per_worker=1, memory_limit=memory_limit, dashboard_address=":0"
-            )
+                n_workers=n_workers, threads_per_worker=1, memory_limit=memory_limit, dashboard_address=":0",
+                silence_logs=logging.CRITICAL,
+            )  # fmt: skip
         try:
             self.client = Client(self._local or address, timeout=5)
-        except OSError:
-            raise ClusterError(f"{address}: no scheduler answers there (start one with: dask scheduler)") from None
+        except (OSError, ValueError):
+            advice = "start one with: dask scheduler; an address looks like tcp://host:8786"
+            raise ClusterError(f"{address}: no scheduler answers there ({advice})") from None
 
     def __enter__(self) -> Self:
         return self
@@ -80,11 +85,13 @@ class Cluster:
                 raise ClusterError(f"worker {worker} has no thresher (pip install thresher=={__version__} there)")
             if version != __version__:
                 raise ClusterError(f"worker {worker} has thresher {version}, and this is {__version__}")
-        mark = folder / f"mark-{uuid4().hex}"
-        mark.touch()
-        blind = [worker for worker, sees in self.client.run(tasks.sees, str(mark)).items() if not sees]
+        self.check_sees(folder)
+
+    def check_sees(self, path: Path) -> None:
+        """Refuse a cluster of which a worker does not see a file or folder."""
+        blind = [worker for worker, sees in self.client.run(tasks.sees, str(path)).items() if not sees]
         if blind:
-            raise ClusterError(f"worker {blind[0]} does not see {folder} (name a folder that all see with --shared)")
+            raise ClusterError(f"worker {blind[0]} does not see {path} (name a folder that all see with --shared)")
 
     def taken(self, parts: Sequence[Any]) -> list[Any]:
         """Return partitions as tasks take them; what is delayed is computed, and stays on the workers."""
@@ -103,14 +110,20 @@ class Cluster:
             self.client.submit(function, *arguments, key=f"{name}-{run}-{i}", pure=False)
             for i, (function, *arguments) in enumerate(work)
         ]
+        places = {future.key: i for i, future in enumerate(futures)}
+        found: list[Any] = [None] * len(futures)
         try:
-            for done, _ in enumerate(as_completed(futures), 1):
+            # Each is taken as soon as it is done, so that workers keep nothing, and lose nothing when they die.
+            for done, (future, result) in enumerate(as_completed(futures, with_results=True), 1):
+                found[places[future.key]] = result
+                future.release()
                 if report is not None:
                     report(done, len(futures))
-            return list(self.client.gather(futures))
+        except (KilledWorker, FutureCancelledError, CommClosedError) as error:
+            raise ClusterError(f"the cluster gave up on {name}: {str(error).splitlines()[0][:200]}") from None
         finally:
-            for future in futures:
-                future.release()
+            self.client.cancel(futures)
+        return found
 
     def peaks(self) -> dict[str, int]:
         """Return the largest memory that each worker has taken, in bytes."""

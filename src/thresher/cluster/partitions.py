@@ -5,12 +5,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from thresher.datasets.decompression import SUFFIXES
 from thresher.datasets.document import Document
-from thresher.datasets.reading import read_documents
+from thresher.datasets.reading import is_data_suffix, read_documents
 from thresher.errors import DataError
 
 RANGE = 20_000  # documents of a partition where a source is not made of files
-_SUFFIXES = (".jsonl", ".ndjson", ".parquet", ".csv", ".tsv", ".jsonl.gz", ".jsonl.zst", ".csv.gz")
 
 
 class Partition(NamedTuple):
@@ -22,8 +22,9 @@ class Partition(NamedTuple):
     last: int | None = None
 
     def documents(self) -> Iterator[Document]:
-        """Read the documents."""
-        return islice(iter(read_documents(self.source, **self.options)), self.first, self.last)
+        """Read the documents; a file may have none."""
+        reading = read_documents(self.source, **self.options | {"allow_empty": True})
+        return islice(iter(reading), self.first, self.last)
 
 
 def partitions_of(source: str, *, size: int = RANGE, **options: Any) -> list[Partition]:
@@ -33,8 +34,11 @@ def partitions_of(source: str, *, size: int = RANGE, **options: Any) -> list[Par
     """
     folder = Path(source)
     if folder.is_dir():
-        files = sorted(file for file in folder.iterdir() if file.name.endswith(_SUFFIXES))
-        if files:
+        files = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
+        others = [file.name for file in files if not _is_data(file)]
+        if files and len(others) < len(files):
+            if others:
+                raise DataError(f"{folder}: {others[0]} is no file of documents (a folder has a partition a file)")
             return [Partition(str(file.absolute()), options) for file in files]
     count = sum(1 for _ in read_documents(source, **options))
     if count == 0:
@@ -43,12 +47,20 @@ def partitions_of(source: str, *, size: int = RANGE, **options: Any) -> list[Par
     return [Partition(name, options, first, min(first + size, count)) for first in range(0, count, size)]
 
 
+def _is_data(file: Path) -> bool:
+    plain = file.with_suffix("") if file.suffix.lower() in SUFFIXES else file
+    return is_data_suffix(plain.suffix.lower())
+
+
 def as_documents(part: Any) -> Iterable[Document]:
     """Return the documents of a partition: of ours, or of a bag or a dataframe with columns text and categories."""
     if isinstance(part, Partition):
         return part.documents()
     if hasattr(part, "itertuples"):
-        return (_document({"text": row.text, "categories": _cell(row.categories)}) for row in part.itertuples())
+        return (
+            _document({"text": row.text, "categories": _cell(getattr(row, "categories", ()))})
+            for row in part.itertuples()
+        )
     return map(_document, part)
 
 
@@ -65,6 +77,8 @@ def _cell(found: Any) -> Any:
 def _document(given: Any) -> Document:
     if isinstance(given, Document):
         return given
+    if isinstance(given, str):
+        return Document(given)
     if isinstance(given, Mapping):
         text, categories = given["text"], given.get("categories", ())
     else:

@@ -1,5 +1,6 @@
 """Prediction and evaluation on a cluster: a model file and partitions in, a file a partition or measures out."""
 
+import json
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ import numpy as np
 from thresher import predicted
 from thresher.categorizer import Categorizer
 from thresher.cluster.clients import Cluster, ClusterError
-from thresher.cluster.partitions import as_documents
+from thresher.cluster.partitions import Partition, as_documents
 from thresher.datasets.document import Document
 from thresher.datasets.writing import write_to
 from thresher.evaluation import Evaluation, Labelled, assembled
@@ -40,7 +41,9 @@ def predict(
     folder.mkdir(parents=True, exist_ok=True)
     cluster.check(folder)
     path = str(Path(model).absolute())
-    _check_same_model(folder, Categorizer.load(path).digest())
+    cluster.check_sees(Path(path))
+    known = [[str(part.source), part.first, part.last] for part in parts if isinstance(part, Partition)]
+    _check_same(folder, {"model": Categorizer.load(path).digest(), "top": top, "format": format, "parts": known})
     work = [
         (_predict_part, path, part, folder / f"part-{i:05}.{format}", format, top)
         for i, part in enumerate(cluster.taken(parts))
@@ -53,22 +56,31 @@ def evaluate(
 ) -> Evaluation:
     """Measure a model on partitions of labelled documents, as `thresher.evaluation.evaluate` does on all of them."""
     path = Path(model).absolute()
-    cluster.check(path.parent)
+    cluster.check(path)
     work = [(_judge_part, str(path), part) for part in cluster.taken(parts)]
     found = cluster.gather("evaluate", work, _steps("evaluate", progress))
-    ids = [id for part in found for id in part[0]]
+    ids = _renumbered([part[0] for part in found])
     categories = [names for part in found for names in part[1]]
     scores, accepted = (np.concatenate([part[i] for part in found]) for i in (2, 3))
     return assembled(Categorizer.load(path).categories, ids, categories, scores, accepted)
 
 
-def _check_same_model(folder: Path, digest: str) -> None:
-    """Refuse to go on with what another model began."""
-    mark = folder / "model.digest"
-    if mark.exists() and mark.read_text("utf-8") != digest:
-        raise ClusterError(f"{folder}: another model has begun to write here (name a new folder)")
+def _renumbered(ids: list[list[str]]) -> list[str]:
+    """Return the names of documents; those that are numbers within their partition count on from part to part."""
+    every: list[str] = []
+    for part in ids:
+        numbered = part == [str(i) for i in range(1, len(part) + 1)]
+        every += [str(len(every) + i) for i in range(1, len(part) + 1)] if numbered else part
+    return every
+
+
+def _check_same(folder: Path, about: dict[str, Any]) -> None:
+    """Refuse to go on with what another model, other documents or other options began."""
+    mark, told = folder / "predicted.json", json.dumps(about, sort_keys=True)
+    if mark.exists() and mark.read_text("utf-8") != told:
+        raise ClusterError(f"{folder}: another model or other documents were written here (name a new folder)")
     with whole_file(mark) as file:
-        file.write(digest.encode())
+        file.write(told.encode())
 
 
 def _steps(name: str, progress: Report | None) -> Any:

@@ -28,6 +28,12 @@ def read(folder: Path, name: str, kind: Any) -> NDArray[Any]:
     return np.asarray(np.memmap(path, dtype=kind, mode="c"))
 
 
+def remove(folder: Path, pattern: str) -> None:
+    """Remove files that are needed no more."""
+    for path in folder.glob(pattern):
+        path.unlink(missing_ok=True)
+
+
 def write_part(folder: Path, name: str, rows: Rows) -> None:
     """Write rows into files of their own."""
     write(folder, f"{name}.indptr", rows.indptr)

@@ -125,8 +125,6 @@ def make_rows(folder: Path, number: int, n_features: int) -> Size:
     rows = rows_of_entries(found, ends, renumbered, n_features)
     stored.write_part(folder, f"rows-{number}", rows)
     stored.write(folder, f"rows-{number}.documents", documents_with(rows))
-    for name in ("found", "ends", "letters", "stops", "totals", "renumbered"):
-        (folder / f"counted-{number}.{name}").unlink(missing_ok=True)
     return Size(len(rows.indptr) - 1, len(rows.indices), int(np.count_nonzero(np.diff(rows.indptr))))
 
 

@@ -24,7 +24,7 @@ from thresher.kernels.rows import Rows
 from thresher.learners.blocks import WIDEST_BLOCK, Blocks
 from thresher.learners.labels import listed_labels
 from thresher.learners.listed_weights import ListedWeights
-from thresher.learners.training import History, Plan, joined_groups
+from thresher.learners.training import GROUP_WEIGHTS, History, Plan, joined_groups
 from thresher.reservoir import KEPT, Reservoir, kept
 from thresher.settings import constant_of, new_features, new_learner, sized
 from thresher.text.analysers import Text
@@ -96,7 +96,7 @@ class _Fit:
 
     def run(self) -> Categorizer:
         """Do all steps."""
-        choice, settings = NO_CHOICE, dict(self.model.settings)
+        choice, settings = NO_CHOICE, dict(self.model.settings) | {"n_threads": 1}  # a task has one
         if settings["choose"] != "nothing":
             named = self._each("name categories", tasks.name_categories)
             names, labels = joined_names(named)
@@ -105,6 +105,7 @@ class _Fit:
         settings |= choice.settings
         names, labels = joined_names(self._counted(settings))
         features, sizes = self._features(settings)
+        features.n_threads = self.model.features.n_threads
         settings = sized(settings, features.vocabulary.count, len(names)) | {"n_features": features.vocabulary.count}
         reservoir = self._reservoir(settings["n_features"], sizes, labels)
         n_entries = sum(size.entries for size in sizes)
@@ -119,7 +120,7 @@ class _Fit:
         decisions = tuned_decisions(
             settings, strong, labels, len(names), self.progress, choice.held_out, score_fold=score_fold
         )
-        learner = new_learner(settings)
+        learner = new_learner(settings | {"n_threads": self.model.settings["n_threads"]})
         learner.fit_strengths(strong, listed_labels(labels), len(names), train=self._train)
         return self.model.adopt(Fitted(features, learner, names, choice, decisions, idf, reservoir))
 
@@ -143,6 +144,7 @@ class _Fit:
         (n_features,) = self.cluster.gather("merge vocabulary", [merging], None)
         making = [(tasks.make_rows, folder, i, n_features) for i in numbers]
         sizes: list[Size] = self.cluster.gather("make rows", making, self._report("make rows"))
+        stored.remove(folder, "counted-*")  # only now: a worker that dies has its tasks done again by others
         features = new_features(settings)
         letters, stops = (
             stored.read(folder, "vocabulary.letters", np.uint8),
@@ -172,11 +174,12 @@ class _Fit:
         work = [(tasks.strengthen, settings, idf, self.folder, i, rows[i], entries[i]) for i in range(len(sizes))]
         made = self.cluster.gather("make strengths", work, self._report("make strengths"))
         assert made == np.diff(entries).tolist()
+        stored.remove(self.folder, "rows-*")
         return stored.read_rows(self.folder, "strong", settings["n_features"])
 
-    def _groups(self, n_categories: int) -> list[tuple[int, int]]:
-        """Return ranges of categories: some for each thread of the cluster, none smaller than a block."""
-        wanted = -(-n_categories // (SHARES * self.cluster.n_threads))
+    def _groups(self, n_categories: int, n_features: int) -> list[tuple[int, int]]:
+        """Return ranges of categories: some for each thread of the cluster, none smaller than a block or too large."""
+        wanted = min(-(-n_categories // (SHARES * self.cluster.n_threads)), GROUP_WEIGHTS // max(n_features, 1))
         size = max(-(-wanted // GROUP) * GROUP, GROUP)
         return [(first, min(first + size, n_categories)) for first in range(0, n_categories, size)]
 
@@ -185,11 +188,13 @@ class _Fit:
     ) -> tuple[Blocks | ListedWeights, History]:
         n_features, memory = examples.rows.n_features, self.model.settings["memory"]
         if self.mix is not None:
+            if not 1 <= self.mix <= len(examples.rows.indptr) - 1:
+                raise ParameterError(f"mix={self.mix} is out of range (allowed: 1 to the number of documents)")
             cuts = np.linspace(0, len(examples.rows.indptr) - 1, self.mix + 1).astype(np.int64).tolist()
             return train_mixed(self.cluster, self.folder, list(pairwise(cuts)), examples, plan)
         work = [
             (tasks.train_categories, self.folder, n_features, memory, examples.steps, plan, first, last)
-            for first, last in self._groups(plan.n_categories)
+            for first, last in self._groups(plan.n_categories, n_features)
         ]
         trained = self.cluster.gather("train categories", work, self._report("train categories"))
         return joined_groups(trained, plan, n_features, self.model.settings["block_width"])
@@ -200,7 +205,7 @@ class _Fit:
         both = self.cluster.scattered([inside, outside])
         work = [
             (tasks.score_held_out, self.folder, settings, *both, n_categories, first, last)
-            for first, last in self._groups(n_categories)
+            for first, last in self._groups(n_categories, settings["n_features"])
         ]
         return np.concatenate(self.cluster.gather("validate", work, self._report("validate")), axis=1)
 
@@ -249,5 +254,5 @@ def joined_names(named: list[Named]) -> tuple[list[str], list[list[int]]]:
             if part.names
             else part.numbers
         )
-        labels.extend(sorted(own.tolist()) for own in np.split(renumbered, part.ends[1:-1]))
+        labels.extend(sorted(renumbered[first:last].tolist()) for first, last in pairwise(part.ends.tolist()))
     return names, labels
