@@ -15,7 +15,6 @@ from faults.harness import (
     command_code,
     forked,
     forked_service,
-    number_of,
     service_arguments,
 )
 from faults.ledger import Ledger, check_ledger
@@ -23,7 +22,7 @@ from faults.nursery import Nursery
 from faults.sessions import CORRECTIONS
 from faults.tracing import injected, needs_strace
 
-LAST, EVERY = 60, number_of("THRESHER_EVERY_WRITE", 7)
+LAST = 60
 # The file has no room as long as another one is there.
 LIMITED = """
 from pathlib import Path
@@ -38,7 +37,7 @@ Journal.append = limited
 
 
 @needs_strace
-@pytest.mark.parametrize("number", range(1, LAST + 1, EVERY))
+@pytest.mark.parametrize("number", range(1, LAST + 1))
 def test_a_desk_keeps_what_it_said_it_kept_when_the_disk_is_full(nursery: Nursery, model: Path, number: int) -> None:
     ledger = Ledger()
     code = f"from faults.sessions import short_life\nshort_life({str(model)!r})"

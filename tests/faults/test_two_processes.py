@@ -23,7 +23,7 @@ from faults.nursery import Nursery
 from thresher.desk import Desk, journal_folder
 from thresher.journal import Journal
 
-ROUNDS = number_of("THRESHER_STARTS", 5)
+ROUNDS = number_of("THRESHER_STARTS", 50)
 LONGEST = 5.0  # seconds; a tenth of one where the machine has nothing else to do
 CORRECTION = {"text": "crude oil", "accept": ["energy"]}
 
@@ -61,7 +61,8 @@ def test_whoever_comes_second_is_told_who_has_the_model(nursery: Nursery, model:
 
 def test_a_second_process_is_told_as_a_user_sees_it(nursery: Nursery, model: Path) -> None:
     with forked_service(nursery, model) as service:
-        said(thresher(*service_arguments(model)), 75, f"process {service.pid} has the journal")
+        line = said(thresher(*service_arguments(model)), 75)
+        assert f"process {service.pid} has the journal" in line
 
 
 def test_of_those_who_start_at_once_one_wins(nursery: Nursery, model: Path) -> None:
@@ -109,4 +110,5 @@ def test_nobody_is_turned_away_by_those_who_only_ask_who_has_it(nursery: Nursery
     Desk(model).close()
     with forked(nursery, model.parent, f"from thresher.journal import owner_of\nwhile True: owner_of({str(folder)!r})"):
         for _ in range(100):
-            Journal(folder).close()
+            with Journal(folder) as journal:
+                assert journal.last() == 0
