@@ -17,7 +17,8 @@ from thresher.categorizer import Categorizer
 from thresher.category_names import category_set
 from thresher.errors import JournalError, JournalFullError, ModelFileError, RepeatedIdError, TextError, ThresherError
 from thresher.explanation import Change, Correction, is_piece
-from thresher.journal import ADDRESS, FILE, LOCK, Journal, Record
+from thresher.journal import ADDRESS, FILE, Journal, Record
+from thresher.journal_lock import LOCK
 from thresher.store import read_model
 from thresher.text.analysers import Text
 from thresher.text.features import FeatureCounts

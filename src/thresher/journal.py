@@ -3,12 +3,9 @@
 A record is never changed but in two ways: it may be marked as undone by a later one, and its text may be forgotten.
 """
 
-import errno
-import fcntl
 import json
 import os
 import sqlite3
-import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,10 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from thresher.errors import JournalBrokenError, JournalBusyError, JournalError, JournalFullError
+from thresher.journal_lock import LOCK, take_lock
 from thresher.whole_file import sync_folder
 
 APPLICATION_ID, VERSION = 0x54687265, 1  # "Thre"
-FILE, LOCK, PAGE = "journal.sqlite3", "lock", 500
+FILE, PAGE = "journal.sqlite3", 500
 ADDRESS = "service.json"  # where the service that has the journal answers, for the command line
 KINDS = ("correction", "categories", "undo", "skip")
 _PRAGMAS = {"locking_mode": "exclusive", "journal_mode": "wal", "synchronous": 2, "mmap_size": 0, "foreign_keys": 1}
@@ -52,7 +50,6 @@ _LIGHT = "records.seq, id, kind, time, user, body, text, NULL, digest, undone_by
 
 
 LONGEST_ID = 200
-_ATTEMPTS, _PAUSE = 10, 0.01  # to take the lock, and seconds between them
 
 
 class Record(NamedTuple):
@@ -112,7 +109,7 @@ class Journal:
         if not self.is_in(folder) and not create:
             raise JournalError(f"{self.folder}: there is no journal here")
         self.folder.mkdir(mode=0o700, exist_ok=True)
-        self._lock = _locked(self.folder / LOCK)
+        self._lock = take_lock(self.folder / LOCK)
         try:
             self._connection = self._opened()
         except BaseException:
@@ -338,53 +335,6 @@ def exported(record: Record, body: dict[str, Any] | None = None) -> dict[str, An
     named = said.get("categories", said.get("accept"))
     about = {"id": record.id, "user": record.user, "time": record.time}
     return {"id": record.id} | text | ({"categories": named} if named or "categories" in said else {}) | said | about
-
-
-def owner_of(folder: str | os.PathLike[str]) -> str | None:
-    """Return the number of the process that has the journal in a folder, if one has it."""
-    try:
-        descriptor = os.open(Path(folder) / LOCK, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        return None
-    except OSError:
-        time.sleep(_PAUSE)  # it may have taken it this very moment, and not have said so yet
-        return _owner(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _locked(path: Path) -> int:
-    """Return an open file that this process alone has locked, with its number in it; the lock ends with the process."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        if not _takes_lock(descriptor):
-            raise JournalBusyError(f"{path.parent}: process {_owner(descriptor)} has the journal (stop it first)")
-        os.truncate(descriptor, 0)
-        os.write(descriptor, f"{os.getpid()}\n".encode())
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def _takes_lock(descriptor: int) -> bool:
-    """Lock a file if nobody has it; `owner_of` has it for a moment, and whoever just took it needs one to say so."""
-    for attempt in range(_ATTEMPTS):
-        time.sleep(_PAUSE if attempt else 0)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except OSError as error:
-            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
-                raise
-    return False
-
-
-def _owner(descriptor: int) -> str:
-    return os.pread(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"
 
 
 def _json(value: Any) -> str | None:

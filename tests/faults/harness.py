@@ -28,6 +28,11 @@ def number_of(variable: str, default: int) -> int:
     return int(os.environ.get(variable, default))
 
 
+def tell(figure: str) -> None:
+    """Print what a test reached, as a line that a soak gathers."""
+    print(f"\nfigure: {figure}")
+
+
 def new_draw() -> random.Random:
     """Return a source of random numbers, and print its seed, which THRESHER_SEED repeats."""
     seed = number_of("THRESHER_SEED", random.SystemRandom().randrange(2**32))

@@ -22,6 +22,7 @@ from faults.harness import (
     new_draw,
     number_of,
     started_service,
+    tell,
 )
 from faults.ledger import Ledger, begin_model, check_ledger
 from faults.nursery import Nursery
@@ -58,7 +59,7 @@ def test_no_ack_of_a_desk_is_lost_when_it_is_killed(nursery: Nursery, tmp_path: 
             ledger.read(killed_soon(running, draw))
         acks += len(ledger.acked) - before
         check_ledger(model, ledger)
-    print(f"{KILLS - OF_THE_SERVICE} kills, {acks} acks")
+    tell(f"{KILLS - OF_THE_SERVICE} kills of the desk, {acks} acks, none lost")
     assert acks >= KILLS - OF_THE_SERVICE
 
 
@@ -78,5 +79,5 @@ def test_no_ack_of_a_service_is_lost_when_it_is_killed(nursery: Nursery, tmp_pat
                 service.kill()
         acks += len(ledger.acked) - before
         check_ledger(model, ledger)
-    print(f"{OF_THE_SERVICE} kills, {acks} acks")
+    tell(f"{OF_THE_SERVICE} kills of the service, {acks} acks, none lost")
     assert acks >= OF_THE_SERVICE

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.harness import forked, number_of
+from faults.harness import forked, number_of, tell
 from faults.ledger import Ledger, begin_model, check_ledger
 from faults.nursery import Nursery
 from faults.sessions import CORRECTIONS
@@ -49,7 +49,7 @@ def test_death_at_a_write_of_the_journal_loses_no_ack(nursery: Nursery, tmp_path
     number = 1
     while killed_at(nursery, begin_model(tmp_path / str(number)), calls, number):
         number += EVERY
-    print(f"{calls}: {number // EVERY} deaths")
+    tell(f"{number // EVERY} deaths at {calls}")
     assert number > 20
 
 
@@ -59,5 +59,5 @@ def test_death_at_a_change_of_the_folder_loses_no_ack(nursery: Nursery, tmp_path
     number = 1
     while killed_at(nursery, begin_model(tmp_path / str(number)), calls, number):
         number += 1
-    print(f"{calls}: {number - 1} deaths")
+    tell(f"{number - 1} deaths at {calls}")
     assert number > 1

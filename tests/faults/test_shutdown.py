@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.harness import clients_at_work, forked_service, number_of, slow_commits, started_service
+from faults.harness import clients_at_work, forked_service, number_of, slow_commits, started_service, tell
 from faults.ledger import Ledger, check_ledger
 from faults.nursery import Nursery
 
@@ -29,6 +29,7 @@ def test_what_is_in_flight_is_answered_or_refused(nursery: Nursery, model: Path)
         records = check_ledger(model, ledger)
         # Nobody left while the service lived, and so nothing was kept that was not also told.
         assert {record.id for record in records} == ledger.acked.keys()
+    tell(f"{ROUNDS} shutdowns, {len(ledger.acked)} acks")
 
 
 @pytest.mark.parametrize("signals", TWICE)

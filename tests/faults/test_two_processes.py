@@ -17,6 +17,7 @@ from faults.harness import (
     forked_service,
     number_of,
     service_arguments,
+    tell,
 )
 from faults.ledger import Ledger, check_ledger
 from faults.nursery import Nursery
@@ -78,6 +79,7 @@ def test_of_those_who_start_at_once_one_wins(nursery: Nursery, model: Path) -> N
                     assert f"process {won[0].pid} has the journal" in lost.said()
             won[0].send(signal.SIGKILL)
     check_ledger(model, Ledger())
+    tell(f"{ROUNDS} pairs started at once, one of each won")
 
 
 def test_a_process_that_is_killed_leaves_no_lock(nursery: Nursery, model: Path) -> None:
@@ -108,7 +110,7 @@ def test_nobody_is_turned_away_by_those_who_only_ask_who_has_it(nursery: Nursery
     """Whoever asks takes the lock for a moment."""
     folder = journal_folder(model)
     Desk(model).close()
-    with forked(nursery, model.parent, f"from thresher.journal import owner_of\nwhile True: owner_of({str(folder)!r})"):
+    with forked(nursery, model.parent, f"from thresher.journal_lock import owner_of\nwhile True: owner_of({str(folder)!r})"):
         for _ in range(100):
             with Journal(folder) as journal:
                 assert journal.last() == 0

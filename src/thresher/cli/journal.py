@@ -143,7 +143,8 @@ def _service_of(journal: Path) -> dict[str, Any] | None:
     """Return where the service answers that has the journal now, if one has it."""
     import json
 
-    from thresher.journal import ADDRESS, owner_of
+    from thresher.journal import ADDRESS
+    from thresher.journal_lock import owner_of
 
     owner, path = owner_of(journal), journal / ADDRESS
     if owner is None or not path.exists():

@@ -132,7 +132,7 @@ def _stem(name: str) -> str:
 
 def _check_free(folder: Path) -> None:
     """Say at once that another process has the journal; whoever comes first is settled when it is opened."""
-    from thresher.journal import owner_of
+    from thresher.journal_lock import owner_of
 
     owner = owner_of(folder)
     if owner is not None:

@@ -1,0 +1,78 @@
+"""The lock of a journal: a file that one process has, with its number in it; it ends with the process, in any case."""
+
+import errno
+import fcntl
+import os
+import time
+from pathlib import Path
+
+from thresher.errors import JournalBusyError
+
+LOCK = "lock"
+_ATTEMPTS, _PATIENCE, _PAUSE = 10, 50, 0.01  # to take the lock, to learn who has it, and seconds between
+
+
+def take_lock(path: Path) -> int:
+    """Return an open file that this process alone has locked; closing it gives the lock up."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if not _is_taken(descriptor):
+            raise JournalBusyError(f"{path.parent}: process {_owner(descriptor)} has the journal (stop it first)")
+        os.truncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def owner_of(folder: str | os.PathLike[str]) -> str | None:
+    """Return the number of the process that has the journal in a folder, if one has it."""
+    try:
+        descriptor = os.open(Path(folder) / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return None
+    except OSError:
+        return _owner(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _is_taken(descriptor: int) -> bool:
+    """Lock a file if nobody has it; try for a while, as `owner_of` has it for a moment."""
+    for attempt in range(_ATTEMPTS):
+        time.sleep(_PAUSE if attempt else 0)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except OSError as error:
+            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                raise
+    return False
+
+
+def _owner(descriptor: int) -> str:
+    """Return the number in a lock that another has, who may have taken it this moment and not have said so yet.
+
+    Until then it holds nothing, or the number of a process that is gone.
+    """
+    found = ""
+    for attempt in range(_PATIENCE):
+        time.sleep(_PAUSE if attempt else 0)
+        found = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip()
+        if found.isdecimal() and _is_alive(int(found)):
+            break
+    return found or "unknown"
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is another user's
+        return True
+    return True

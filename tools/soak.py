@@ -1,0 +1,164 @@
+"""Hold every promise for hours: the faults, fuzzers and attacks of the tests, each many times as often. `make soak`.
+
+Every part is a command with a seed of its own, which is printed and repeats it. What a part came to stands in the
+folder of the soak, and a soak that was broken off goes on where it was: a part that passed is not run again, unless
+`--anew` says so. `--markdown` writes the figures into a page, between its marks.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+BEGIN, END = "<!-- soak -->", "<!-- end of soak -->"
+FIGURE = re.compile(r"^figure: (.*)$", re.MULTILINE)
+
+
+@dataclass
+class Part:
+    """One thing to do for long: a command, and what the environment tells it."""
+
+    name: str
+    command: list[str]
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def shown(self) -> str:
+        """Return the command as a person would type it."""
+        return " ".join([*(f"{name}={value}" for name, value in self.environment.items()), *self.command])
+
+
+@dataclass
+class Outcome:
+    """What a part came to."""
+
+    name: str
+    command: str
+    seed: int
+    commit: str
+    seconds: float
+    code: int
+    figures: list[str]
+
+
+def tests(name: str, selected: str, **environment: int | str) -> Part:
+    """Return a part that runs tests with other numbers than every test run has."""
+    command = ["python", "-m", "pytest", "-s", *selected.split()]
+    return Part(name, command, {f"THRESHER_{key.upper()}": str(value) for key, value in environment.items()})
+
+
+PARTS = [
+    tests("kills", "tests/faults/test_kill9.py", kills=2000),
+    tests("deaths at every write", "tests/faults/test_kill_at_write.py", every_write=1),
+    tests("order of syncs", "tests/faults/test_fsync_order.py"),
+    tests("full and failing disks", "tests/faults/test_full_disk.py tests/faults/test_failed_sync.py"),
+    tests("shutdowns", "tests/faults/test_shutdown.py", shutdowns=50),
+    tests("starts at once", "tests/faults/test_two_processes.py", starts=200),
+    tests("backups under load", "tests/faults/test_backup_under_load.py", backups=100),
+]
+
+
+def run(part: Part, folder: Path) -> Outcome:
+    """Run a part, and keep what it printed and what it came to."""
+    seed = int(os.environ.get("THRESHER_SEED", random.SystemRandom().randrange(2**32)))
+    environment = os.environ | {"THRESHER_SEED": str(seed)} | part.environment
+    command = [sys.executable if word == "python" else word for word in part.command]
+    begun, log = time.monotonic(), folder / f"{file_name(part)}.txt"
+    with log.open("w") as file:
+        code = subprocess.run(
+            command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT
+        ).returncode
+    figures = FIGURE.findall(log.read_text(errors="replace"))
+    outcome = Outcome(part.name, part.shown(), seed, commit(), round(time.monotonic() - begun, 1), code, figures)
+    (folder / f"{file_name(part)}.json").write_text(json.dumps(asdict(outcome), indent=1) + "\n")
+    return outcome
+
+
+def known(part: Part, folder: Path) -> Outcome | None:
+    """Return what a part came to before, if it passed and was asked the same."""
+    path = folder / f"{file_name(part)}.json"
+    if not path.exists():
+        return None
+    outcome = Outcome(**json.loads(path.read_text()))
+    return outcome if outcome.code == 0 and outcome.command == part.shown() else None
+
+
+def file_name(part: Part) -> str:
+    """Return a part's name as that of a file."""
+    return re.sub(r"\W+", "-", part.name)
+
+
+def commit() -> str:
+    """Return the commit that is tested, with a plus where files differ from it; nothing outside a repository."""
+    try:
+        said = subprocess.run(["git", "describe", "--always", "--dirty=+"], cwd=ROOT, capture_output=True, text=True)
+    except FileNotFoundError:
+        return ""
+    return said.stdout.strip()
+
+
+def line_of(outcome: Outcome) -> str:
+    """Return a part and what it came to, in a line."""
+    said = "; ".join(outcome.figures) or "passed"
+    return f"{outcome.name}: {said if outcome.code == 0 else f'FAILED ({outcome.code})'} ({outcome.seconds:.0f} s)"
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    """Return all outcomes as a table of Markdown."""
+    rows = ["| part | figures | seconds | seed | commit | command |", "|---|---|--:|--:|---|---|"]
+    for o in outcomes:
+        figures = "; ".join(o.figures) or "passed"
+        rows.append(f"| {o.name} | {figures} | {o.seconds:.0f} | {o.seed} | {o.commit} | `{o.command}` |")
+    return "\n".join(rows)
+
+
+def write_table(page: Path, outcomes: Sequence[Outcome]) -> None:
+    """Put the table between its marks on a page."""
+    text = page.read_text()
+    before, (_, after) = text.partition(BEGIN)[0], text.partition(BEGIN)[2].split(END)
+    page.write_text(f"{before}{BEGIN}\n{table(outcomes)}\n{END}{after}")
+
+
+def main() -> int:
+    """Run the parts that are asked for, two at a time."""
+    parser = argparse.ArgumentParser(description="Run faults, fuzzers and attacks for long.")
+    parser.add_argument("parts", nargs="*", help="some of the parts, by the beginnings of their names (default: all)")
+    parser.add_argument("--list", action="store_true", help="name the parts and their commands, and run nothing")
+    parser.add_argument("--folder", type=Path, default=ROOT / "soak", help="where logs and outcomes are kept")
+    parser.add_argument("--anew", action="store_true", help="run again what has passed before")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many parts to run at a time")
+    parser.add_argument("--markdown", type=Path, help="a page that gets the table of figures")
+    asked = parser.parse_args()
+    chosen = [part for part in PARTS if not asked.parts or part.name.startswith(tuple(asked.parts))]
+    if asked.list:
+        print("\n".join(f"{part.name}: {part.shown()}" for part in chosen))
+        return 0
+    asked.folder.mkdir(exist_ok=True)
+    before = {} if asked.anew else {part.name: done for part in chosen if (done := known(part, asked.folder))}
+    for outcome in before.values():
+        print(f"before: {line_of(outcome)}", flush=True)
+
+    def told(part: Part) -> Outcome:
+        outcome = run(part, asked.folder)
+        print(f"{line_of(outcome)}  THRESHER_SEED={outcome.seed}", flush=True)
+        if outcome.code != 0:
+            print(f"  see {asked.folder / file_name(part)}.txt", flush=True)
+        return outcome
+
+    with ThreadPoolExecutor(asked.jobs) as pool:
+        found = list(pool.map(lambda part: before.get(part.name) or told(part), chosen))
+    if asked.markdown is not None and all(outcome.code == 0 for outcome in found):
+        write_table(asked.markdown, found)
+    return int(any(outcome.code != 0 for outcome in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
