@@ -42,7 +42,7 @@ from peers import (
 from thresher import Categorizer, __version__
 from thresher.datasets.document import Document
 from thresher.datasets.reading import read_documents
-from thresher.decisions import folds
+from thresher.folds import folds
 from thresher.metrics import Counts, f1_of, micro_break_even, pooled_break_even
 from thresher.settings import PRESETS, new_learner
 from thresher.significance import Interval, bootstrap_interval

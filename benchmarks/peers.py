@@ -23,7 +23,8 @@ from sklearn.svm import LinearSVC
 
 from thresher.choices import choose_settings
 from thresher.datasets.document import Document
-from thresher.decisions import Decisions, choose_policy, folds, tune_decisions
+from thresher.decisions import Decisions, choose_policy, tune_decisions
+from thresher.folds import folds
 from thresher.kernels.rows import Rows
 from thresher.settings import complete_settings, constant_of, new_features, strengthened
 from thresher.text.strengths import WEIGHED, weighed

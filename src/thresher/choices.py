@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.decisions import choose_policy, folds
+from thresher.decisions import choose_policy
 from thresher.errors import TextError
+from thresher.folds import folds
 from thresher.kernels.rows import Rows
 from thresher.learners.rows import select_rows
 from thresher.settings import new_features, new_learner, sized, strengthened
@@ -238,9 +239,12 @@ class Rounds:
         return None
 
     def _is_small(self, chosen: dict[str, Any]) -> bool:
-        """Tell whether the model would not be too large: features grow about as documents to the power 0.8."""
-        growth = (self.sample.n_documents / len(self.sample.texts)) ** 0.8
-        return bool(self._strong(chosen).n_features * growth * self.sample.truth.shape[1] <= self.effort.weights)
+        """Tell whether the model would not be too large: features grow about as documents to the power 4 / 5.
+
+        All is taken to the fifth power, in whole numbers: a power of 0.8 is not the same on every machine.
+        """
+        weights = int(self._strong(chosen).n_features) * self.sample.truth.shape[1]
+        return weights**5 * self.sample.n_documents**4 <= int(self.effort.weights) ** 5 * len(self.sample.texts) ** 4
 
     def compare(self, before: dict[str, Any], after: dict[str, Any], progress: Report | None = None) -> Comparison:
         """Compare on as many documents as the budget allows for."""

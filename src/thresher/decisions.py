@@ -6,31 +6,25 @@ are made one by one and the exponential is the project's own: the same bits on e
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher.errors import ParameterError
-from thresher.kernels.calibration import likeliest_slope, write_folds
+from thresher.kernels.calibration import likeliest_slope
 from thresher.kernels.elementary import sigmoid
+from thresher.thresholds import Floats, Scores, Truth, tune_thresholds
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Scores = NDArray[np.float32]
-Truth = NDArray[np.bool_]
 
 POLICIES = ("above", "at-least-one", "exactly-one", "at-most-K")
-GOALS = ("f1", "macro-f1", "break-even", "precision:P", "recall:R")
-# Below about this many, a threshold of a category's own lost F1 on held-out documents (docs/categorizer.md).
-FEW_POSITIVES = 50
 SLOPES = (1e-3, 1e3)
 RIVALRIES = (0.1, 0.2, 0.3)
 RIVALRY_GAIN = 0.0005  # of F1 on held-out documents
 LARGEST_THRESHOLD = 1e40  # beyond any sum of strengths and weights
 
 _ABOVE_ONE, _ABOVE_HALF = np.nextafter(1.0, 2.0), np.nextafter(0.5, 1.0)
-_END_MARGIN = 2.0**-10
 _DECIDED_AT_ONCE = 2**12
 
 
@@ -155,7 +149,7 @@ def _only_best(above: Truth, reported: Floats, most: int) -> Truth:
     return above
 
 
-# -- policies and goals by name ----------------------------------------------------------------------------------------
+# -- policies by name --------------------------------------------------------------------------------------------------
 
 
 def check_policy(policy: str) -> None:
@@ -186,27 +180,6 @@ def choose_policy(labels_per_document: ArrayLike) -> str:
     if counts.size == 0 or counts.min() < 1:
         return "above"
     return "exactly-one" if counts.max() == 1 else "at-least-one"
-
-
-class Goal(NamedTuple):
-    """What a threshold is tuned for: the measure and, of a wished precision or recall, how much."""
-
-    measure: str
-    wish: float = 0.0
-
-
-def parse_goal(goal: str) -> Goal:
-    """Return the goal that a setting names, or raise a ParameterError.
-
-    >>> parse_goal("f1"), parse_goal("precision:0.9")
-    (Goal(measure='f1', wish=0.0), Goal(measure='precision', wish=0.9))
-    """
-    if goal in GOALS[:3]:
-        return Goal(goal)
-    match = re.fullmatch(r"(precision|recall):([0-9]*\.?[0-9]+)", goal) if isinstance(goal, str) else None
-    if match is None or not 0 < float(match[2]) <= 1:
-        raise ParameterError(f"goal={goal!r} is unknown (allowed: {', '.join(GOALS)}; P and R above 0, up to 1)")
-    return Goal(match[1], float(match[2]))
 
 
 # -- tuning ------------------------------------------------------------------------------------------------------------
@@ -252,171 +225,6 @@ def _f1(decisions: Decisions, scores: Scores, truth: Truth) -> float:
     return 2 * right / max(accepted + int(np.count_nonzero(truth)), 1)
 
 
-# -- tuning the thresholds ---------------------------------------------------------------------------------------------
-
-
-class Cuts(NamedTuple):
-    """Where scores can be cut, the highest threshold first; how many each cut accepts, and how many of them rightly."""
-
-    thresholds: Floats
-    accepted: NDArray[np.int64]
-    right: NDArray[np.int64]
-
-
-def tune_thresholds(
-    scores: Scores,
-    truth: Truth,
-    goal: str = "f1",
-    fallback: float = 1.0,
-    few: int = FEW_POSITIVES,
-    policy: str = "above",
-) -> Floats:
-    """Return for each category the threshold that serves the goal best, from scores of documents not trained on.
-
-    Parameters
-    ----------
-    scores, truth : arrays (documents, categories)
-        Raw scores, and which categories each document truly has. The order of the documents does not matter.
-    goal : str
-        "f1": the best F1 over all decisions. "macro-f1": the best F1 of each category by itself, so that small
-        categories count as much as large ones. "break-even": as many accepted as there are positives.
-        "precision:0.9": the lowest threshold with that precision or, where there is none, with the highest that there
-        is. "recall:0.8": the highest threshold with that recall. Of thresholds that serve F1 or break-even equally, the
-        nearest to `fallback`.
-    fallback : float
-        The learner's own threshold.
-    few : int
-        Categories with fewer positives share a threshold; 1: none do.
-    policy : str
-        Under "exactly-one" all categories share a threshold, but for a wished precision or recall: the best score wins,
-        and thresholds of their own, tuned as if each category stood alone, would only tilt the contest.
-
-    Notes
-    -----
-    A threshold lies midway between two scores, or a little beyond the lowest or highest one, or at `fallback` where
-    that lies further out.
-
-    A category with few positives would fit its threshold to the accidents of their scores (Yang, SIGIR 2001). All such
-    categories share the threshold that serves the goal for their documents pooled: they learn towards the same theta,
-    so that their scores compare. Where even the pool has few positives, it is `fallback`.
-
-    A category without positives gets a threshold above every score seen, and so high that none of the documents seen
-    would prefer it to a category with positives, whatever the policy.
-    """
-    aim = parse_goal(goal)
-    positives = np.count_nonzero(truth, axis=0)
-    if policy == "exactly-one" and aim.wish == 0:
-        few = max(positives.sum(), 1)
-    rare = np.flatnonzero((positives > 0) & (positives < few))
-    thresholds = np.full(len(positives), _unreachable(scores, fallback))
-    thresholds[rare] = fallback
-    groups = [rare, *np.flatnonzero(positives >= few)[:, np.newaxis]]
-    groups = [group for group in groups if positives[group].sum() >= few]
-    grouped = [(scores[:, group].ravel(), truth[:, group].ravel()) for group in groups]
-    if aim.measure == "f1":
-        reached = _f1_at(grouped, fallback)
-        curves = [_cuts_worth_it(own, true, fallback, reached) for own, true in grouped]
-        chosen = _best_together(curves, fallback, int(sum(positives[group].sum() for group in groups)))
-    else:
-        wanted = _cuts if aim.measure == "precision" else _cuts_with_positives
-        curves = [wanted(own, true, fallback) for own, true in grouped]
-        chosen = [_best(cuts, aim, fallback) for cuts in curves]
-    for group, cuts, best in zip(groups, curves, chosen, strict=True):
-        thresholds[group] = cuts.thresholds[best]
-    return thresholds
-
-
-def _cuts(scores: Scores, truth: Truth, fallback: float) -> Cuts:
-    order = np.argsort(scores)[::-1]
-    descending = scores[order].astype(np.float64)
-    last_of_equals = np.flatnonzero(np.append(descending[1:] < descending[:-1], True))
-    values, right = descending[last_of_equals], np.cumsum(truth[order])[last_of_equals]
-    top, bottom = max(_beyond(values[0], 1), fallback), min(_beyond(values[-1], -1), fallback)
-    return Cuts(
-        np.concatenate(([top], (values[:-1] + values[1:]) / 2, [bottom])),
-        np.append(0, last_of_equals + 1),
-        np.append(0, right),
-    )
-
-
-def _cuts_with_positives(scores: Scores, truth: Truth, fallback: float) -> Cuts:
-    """Return the cuts down to the one that accepts all positives: further down there is nothing to gain but errors."""
-    return _cuts_down_to(scores[truth].min(), scores, truth, fallback)
-
-
-def _cuts_worth_it(scores: Scores, truth: Truth, fallback: float, reached: float) -> Cuts:
-    """Return the cuts that may be part of a better F1 over all than the one `reached`.
-
-    One that accepts more than 2 / F1 for each positive loses more than accepting nothing does (see `_best_together`).
-    """
-    lowest, positives = scores[truth].min(), np.count_nonzero(truth)
-    most = int(2 * positives / reached) + 1 if reached * len(scores) > 2 * positives else len(scores)
-    if most < len(scores):
-        lowest = max(lowest, np.partition(scores, len(scores) - most)[len(scores) - most])
-    return _cuts_down_to(lowest, scores, truth, fallback)
-
-
-def _f1_at(grouped: list[tuple[Scores, Truth]], threshold: float) -> float:
-    """Return the F1 that one threshold for all reaches."""
-    right = sum(np.count_nonzero(truth & (scores > threshold)) for scores, truth in grouped)
-    accepted = sum(np.count_nonzero(scores > threshold) for scores, _ in grouped)
-    return 2 * right / max(accepted + sum(np.count_nonzero(truth) for _, truth in grouped), 1)
-
-
-def _cuts_down_to(lowest: np.float32, scores: Scores, truth: Truth, fallback: float) -> Cuts:
-    above = scores >= lowest
-    if above.all():
-        return _cuts(scores, truth, fallback)
-    next_below = np.array([scores[~above].max()])
-    cuts = _cuts(np.concatenate((scores[above], next_below)), np.append(truth[above], False), fallback)
-    return Cuts(cuts.thresholds[:-1], cuts.accepted[:-1], cuts.right[:-1])
-
-
-def _beyond(score: float, direction: int) -> float:
-    return float(score + direction * _END_MARGIN * max(1.0, abs(score)))
-
-
-def _best_together(curves: list[Cuts], fallback: float, positives: int) -> list[int]:
-    """Return the cuts with the best F1 over all curves, which have so many positives.
-
-    At the best F1, f, no cut could be moved to gain in 2 x right - f x accepted. So f is raised until the cuts that are
-    best by that measure reach it (Dinkelbach's method, which comes to an end).
-    """
-    f1 = 0.0
-    while True:
-        chosen = [_nearest(cuts, 2 * cuts.right - f1 * cuts.accepted, fallback) for cuts in curves]
-        right = sum(int(cuts.right[best]) for cuts, best in zip(curves, chosen, strict=True))
-        accepted = sum(int(cuts.accepted[best]) for cuts, best in zip(curves, chosen, strict=True))
-        reached = 2 * right / max(accepted + positives, 1)
-        if reached <= f1:
-            return chosen
-        f1 = reached
-
-
-def _nearest(cuts: Cuts, merit: Floats, fallback: float) -> int:
-    """Return the cut of the greatest merit that is the nearest to the fallback."""
-    best = np.flatnonzero(merit == merit.max())
-    return int(best[np.argmin(np.abs(cuts.thresholds[best] - fallback))])
-
-
-def _best(cuts: Cuts, goal: Goal, fallback: float) -> int:
-    positives = cuts.right[-1]
-    if goal.measure == "recall":
-        return int(np.argmax(cuts.right / positives >= goal.wish))
-    if goal.measure == "precision":
-        precision = cuts.right / np.maximum(cuts.accepted, 1)
-        return int(np.flatnonzero(precision >= min(goal.wish, precision.max()))[-1])
-    f1 = 2 * cuts.right / (cuts.accepted + positives)
-    return _nearest(cuts, f1 if goal.measure == "macro-f1" else -np.abs(cuts.accepted - positives), fallback)
-
-
-def _unreachable(scores: Scores, fallback: float) -> float:
-    """Return a threshold that leaves the reported score of every document below all that tuned thresholds give it."""
-    highest = float(scores.max(initial=fallback))
-    lowest = float(scores.min(initial=fallback))
-    return _beyond(_beyond(highest, 1) + (highest - lowest), 1)
-
-
 # -- calibrating the probabilities -------------------------------------------------------------------------------------
 
 
@@ -441,28 +249,3 @@ def _slope(margins: Floats, truth: Truth) -> float:
     positives = np.count_nonzero(truth)
     targets = np.where(truth, (positives + 1) / (positives + 2), 1 / (len(truth) - positives + 2))
     return likeliest_slope(np.ascontiguousarray(margins), targets, *SLOPES)
-
-
-# -- folds for cross-validation ----------------------------------------------------------------------------------------
-
-
-def folds(truth: Truth, n_folds: int) -> NDArray[np.int64]:
-    """Return the fold of each document, from the labels and the order of the documents alone.
-
-    Documents of the rarest categories are placed first, each in the fold with the fewest positives of its rarest
-    category and of these in the smallest. The sizes of two folds differ by at most one. Where no document has two
-    categories, so do the positives that two folds have of a category; where documents have several, that is the aim.
-
-    >>> folds(np.array([[1], [1], [0], [0], [1], [0]], dtype=bool), 3)
-    array([0, 1, 0, 1, 2, 2])
-    """
-    if n_folds < 2:
-        raise ParameterError(f"n_folds={n_folds!r} is out of range (allowed: a whole number from 2)")
-    n_documents = len(truth)
-    by_rarity = np.argsort(np.count_nonzero(truth, axis=0), kind="stable")
-    # A document without categories belongs to a further one, the most frequent of all.
-    rarest_first = np.column_stack((truth[:, by_rarity], np.ones(n_documents, dtype=np.bool_)))
-    rarest = rarest_first.argmax(axis=1)
-    fold_of = np.zeros(n_documents, dtype=np.int64)
-    write_folds(rarest, rarest_first, np.argsort(rarest, kind="stable"), n_folds, fold_of)
-    return fold_of

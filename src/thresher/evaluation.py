@@ -12,8 +12,8 @@ from thresher import metrics, significance
 from thresher.categorizer import Categorizer
 from thresher.category_names import category_set
 from thresher.datasets.document import Document
-from thresher.decisions import folds as fold_numbers
 from thresher.errors import DataError
+from thresher.folds import folds as fold_numbers
 from thresher.metrics import Counts, Floats, Ints, Rates, Truth, check_whole, f1_of
 from thresher.significance import Interval, PairedTest
 from thresher.text.analysers import Text
@@ -255,7 +255,7 @@ def cross_validate(
     ----------
     documents : iterable of Document
     folds : int
-        Into how many parts of equal size the documents are dealt, each category evenly (`thresher.decisions.folds`).
+        Into how many parts of equal size the documents are dealt, each category evenly (`thresher.folds.folds`).
     preset, **settings
         Of the models, as `Categorizer` takes them, but for its own `folds`.
     progress : callable, optional

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.decisions import check_policy, parse_goal
+from thresher.decisions import check_policy
 from thresher.errors import ParameterError
 from thresher.kernels.rows import Rows
 from thresher.learners import BalancedWinnow, Perceptron, PositiveWinnow, RegularizedWinnow
@@ -15,6 +15,7 @@ from thresher.learners.learner import MistakeDrivenLearner
 from thresher.sizes import parse_size
 from thresher.text.features import MEMORY, MOST_FEATURES, TextFeatures
 from thresher.text.strengths import WEIGHED, inverse_frequencies, weighed
+from thresher.thresholds import parse_goal
 
 LEARNERS: dict[str, type[MistakeDrivenLearner]] = {
     "balanced-winnow": BalancedWinnow,

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.decisions import Scores, Truth, calibrate, folds, tune_thresholds
+from thresher.decisions import calibrate
 from thresher.errors import TextError
+from thresher.folds import folds
 from thresher.kernels.elementary import sigmoid
 from thresher.kernels.rows import Rows
 from thresher.learners.learner import MistakeDrivenLearner
@@ -24,6 +25,7 @@ from thresher.settings import new_learner
 from thresher.text.analysers import Text
 from thresher.text.features import TextFeatures
 from thresher.text.strengths import WEIGHED, inverse_frequencies, weighed
+from thresher.thresholds import Scores, Truth, tune_thresholds
 from thresher.tuning import Report, fold_here, held_out_scores, reporter
 
 Ints = NDArray[np.int64]

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.decisions import Decisions, choose_policy, folds, tune_decisions
+from thresher.decisions import Decisions, choose_policy, tune_decisions
+from thresher.folds import folds
 from thresher.kernels.rows import Rows
 from thresher.learners.rows import select_rows
 from thresher.settings import new_learner

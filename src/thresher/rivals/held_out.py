@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.decisions import folds
+from thresher.folds import folds
 from thresher.learners.labels import as_labels
 from thresher.learners.rows import select_rows
 from thresher.rivals.linear_rival import Examples, Floats

@@ -6,12 +6,12 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.decisions import tune_thresholds
 from thresher.errors import NotFittedError, RowsError
 from thresher.kernels.rows import Labels, Rows
 from thresher.kernels.vector_space import add_products
 from thresher.learners.labels import as_labels
 from thresher.learners.rows import as_rows
+from thresher.thresholds import tune_thresholds
 
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.decisions import Decisions, calibrate, tune_thresholds
+from thresher.decisions import Decisions, calibrate
 from thresher.experiments.claims.claim import Claim, Plot, Series, stages
 from thresher.experiments.claims.collection import fitted_scores, per_cent, split
 from thresher.kernels.elementary import sigmoid
 from thresher.learners import BalancedWinnow
+from thresher.thresholds import tune_thresholds
 from thresher.tuning import Report
 
 PAPER, SHIFTED, CALIBRATED, SHARE = "sigmoid of F", "sigmoid of F - theta", "calibrated", "share of the category"
