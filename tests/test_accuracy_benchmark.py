@@ -14,6 +14,7 @@ from corpora import made_up
 from thresher import Categorizer
 from thresher.datasets.document import Document
 from thresher.decisions import choose_policy
+from thresher.scoring import strong_rows
 from thresher.settings import PRESETS
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))  # its modules import each other by name
@@ -83,7 +84,7 @@ def test_our_features_are_the_rows_that_the_default_preset_learns_from() -> None
     )
     rows, read = PEERS["linearsvc-ours"].read(collection.train, collection.truth)
     for documents, found in ((collection.train, rows), (collection.test, read(collection.test))):
-        own = model._strong(model.features.rows([document.content for document in documents]))
+        own = strong_rows(model, model.features.rows([document.content for document in documents]))
         assert np.array_equal(found.toarray(), peers.as_csr(own).toarray())
 
 

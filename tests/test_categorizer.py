@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from corpora import Corpus, made_up, reuters
 from problems import assert_same_bits
-from thresher import BalancedWinnow, Categorizer
+from thresher import BalancedWinnow, Categorizer, teaching
 from thresher.errors import NotFittedError, ParameterError, TextError, ThresherError
 from thresher.kernels.elementary import logarithm
 from thresher.text.analysers import CONSTANT
@@ -747,7 +747,7 @@ def test_a_field_that_is_no_text_is_refused_in_one_line() -> None:
             Categorizer(preset=preset).fit(texts, ["energy"] * 3)
 
 
-@pytest.mark.parametrize("place", ["_weights_at", "_strong", "_with_late_idf"])
+@pytest.mark.parametrize("place", ["weights_at", "strong_rows", "with_late_idf"])
 def test_an_interrupt_while_words_are_taken_up_leaves_the_model_as_it_was(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -757,7 +757,7 @@ def test_an_interrupt_while_words_are_taken_up_leaves_the_model_as_it_was(
     model = fitted()
     before = model.digest()
     with monkeypatch.context() as patch:
-        patch.setattr(model, place, interrupted)
+        patch.setattr(teaching, place, interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.learn("unheard of words zzzz yyyy wheat", accept=model.categories[:1])
     assert model.digest() == before

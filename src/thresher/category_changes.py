@@ -8,6 +8,7 @@ from thresher.category_names import category_set
 from thresher.errors import TextError
 from thresher.learners.labels import as_labels
 from thresher.reservoir import as_rows
+from thresher.teaching import teach_young
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
@@ -63,7 +64,7 @@ def merge(model: "Categorizer", sources: Sequence[str], into: str) -> None:
     model.categories = [name if c == first else other for c, other in enumerate(model.categories)]
     _keep(model, [c for c in range(len(model.categories)) if c not in numbers[1:]])
     if model.reservoir.documents:
-        model.teach_young({first}, first, model.reservoir.documents[-1:])
+        teach_young(model, {first}, first, model.reservoir.documents[-1:])
 
 
 def _keep(model: "Categorizer", numbers: list[int]) -> None:

@@ -13,6 +13,7 @@ from thresher.learners.blocks import Blocks, Matrices
 from thresher.learners.listed_weights import ListedWeights
 from thresher.model_header import canonical_json
 from thresher.reservoir import Reservoir
+from thresher.scoring import strong_rows
 from thresher.sizes import parse_size
 
 if TYPE_CHECKING:
@@ -160,4 +161,4 @@ def _decided(model: "Categorizer", original: "Categorizer | None" = None) -> NDA
     if not reservoir.documents:
         return np.zeros((0, 0), dtype=np.bool_)
     rows = reservoir.rows(model.features.vocabulary.count)
-    return model.decisions.accepted(model.learner.score(model._strong(rows)))
+    return model.decisions.accepted(model.learner.score(strong_rows(model, rows)))

@@ -1,4 +1,4 @@
-"""How a category added after `fit` learns what it is not; `Categorizer` calls it after each of its corrections."""
+"""How a category added after `fit` learns what it is not; `teaching` calls it after each of its corrections."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ def is_young(learner: MistakeDrivenLearner, category: int) -> bool:
     return late and int(learner.positives_[category]) < YOUNG
 
 
-def teach_young(
+def set_against(
     learner: MistakeDrivenLearner,
     rows: Rows,
     documents: list[Kept],

@@ -12,6 +12,8 @@ from thresher.errors import TextError
 from thresher.kernels.rows import Rows
 from thresher.learners.labels import listed_labels
 from thresher.newcomers import is_young
+from thresher.scoring import accepted_names, strong_rows
+from thresher.teaching import all_or_nothing, with_late_idf
 from thresher.text.analysers import Text
 
 if TYPE_CHECKING:
@@ -86,7 +88,7 @@ def _are_usual(model: "Categorizer", categories: tuple[str, ...]) -> bool:
         return False
     if settings["late_start"] != "zero" or (settings["strength"] == "cosine" and len(model.idf) == 0):
         return False
-    numbers = model._numbers()
+    numbers = model.numbers()
     return all(name in numbers and not is_young(model.learner, numbers[name]) for name in categories)
 
 
@@ -109,7 +111,7 @@ def _together(model: "Categorizer", pairs: list[Pair]) -> list[Streamed]:
         return []
     before = model.features.vocabulary.count
     try:
-        with model.all_or_nothing():
+        with all_or_nothing(model):
             rows = model.features.rows([pair.text for pair in pairs], grow=True)
             late = _first_of_late_words(model, rows)
             if late is None:
@@ -122,15 +124,15 @@ def _together(model: "Categorizer", pairs: list[Pair]) -> list[Streamed]:
 
 def _learned(model: "Categorizer", rows: Rows, pairs: list[Pair], known: int) -> list[Streamed]:
     """Predict and learn rows of documents; only the first `known` features were known before them."""
-    numbers, filled = model._numbers(), np.diff(rows.indptr) > 0
+    numbers, filled = model.numbers(), np.diff(rows.indptr) > 0
     labels = [[numbers[name] for name in pair.categories] for pair in pairs]
     learned = np.flatnonzero(filled)
     scores = np.zeros((len(pairs), len(numbers)), dtype=np.float32)
     judged = listed_labels([sorted(labels[i]) for i in learned.tolist()])
-    taught = _without_empty(model._with_late_idf(rows))
-    scores[learned] = model.learner.stream_checked(model._strong(taught), judged)
+    taught = _without_empty(with_late_idf(model, rows))
+    scores[learned] = model.learner.stream_checked(strong_rows(model, taught), judged)
     model.reservoir.add_rows(taught, [labels[i] for i in learned.tolist()])
-    predicted = model._names(scores, ~_has_known_word(rows, known))
+    predicted = accepted_names(model, scores, ~_has_known_word(rows, known))
     return [Streamed(*found) for found in zip(predicted, filled.tolist(), strict=True)]
 
 

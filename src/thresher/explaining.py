@@ -1,0 +1,78 @@
+"""Which words made a score, which ones speak for a category, and what they weigh; `Categorizer` calls it."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.errors import TextError
+from thresher.explanation import Explanation, weighed_words
+from thresher.kernels.rows import Rows
+from thresher.scoring import decided, scored, strong_rows
+from thresher.text.analysers import Text
+
+if TYPE_CHECKING:
+    from thresher.categorizer import Categorizer
+
+
+def explain(model: "Categorizer", text: Text, category: str | None) -> Explanation:
+    """Return the words that made the score of a category, by default of the best one."""
+    if not model.categories and model.learner.is_fitted:
+        raise TextError("there are no categories to explain")
+    scores, empty = next(scored(model, [text], lambda *found: found))
+    reported = model.decisions.reported(scores)[0]
+    number = int(reported.argmax()) if category is None else model.number_of(category)
+    rows = model.features.rows([text])
+    places, strong = model.features.occurrences(text), strong_rows(model, rows)
+    weights = model.learner.category_weights(number, strong.indices)
+    words = weighed_words(model.features.names_of(strong.indices), model.learner.strengths(strong), weights, places)
+    return Explanation(
+        category=model.categories[number],
+        accepted=bool(decided(model, scores, empty)[0, number]),
+        score=float(reported[number]),
+        raw=float(scores[0, number]),
+        threshold=float(np.broadcast_to(model.decisions.cuts(scores), scores.shape)[0, number]),
+        probability=float(model.decisions.probabilities(scores)[0, number]),
+        words=words,
+        unknown=len(places.keys() - {word.name for word in words}),
+    )
+
+
+def strongest_words(
+    model: "Categorizer", category: str, top: int
+) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+    """Return the words that speak most for a category, and most against it, with their weights.
+
+    Runs of letters, which are no words, are only listed where the model knows nothing else.
+    """
+    number = model.number_of(category)
+    weights = model.learner.category_weights(number, np.arange(model.features.vocabulary.count))
+    words = model.features.is_word
+    weights = np.where(words, weights, 0) if words.any() else weights
+    order = np.argsort(-weights, kind="stable")
+    most, least = order[:top][weights[order[:top]] > 0], order[::-1][:top][weights[order[::-1][:top]] < 0]
+    strongest, weakest = (
+        list(zip(model.features.names_of(chosen), weights[chosen].tolist(), strict=True)) for chosen in (most, least)
+    )
+    return strongest, weakest
+
+
+def count_weights(model: "Categorizer", category: str) -> int:
+    """Return how many features weigh something for a category."""
+    if not model.learner.is_fitted:
+        return 0
+    every = np.arange(model.learner.n_features_)
+    return int(np.count_nonzero(model.learner.category_weights(model.number_of(category), every)))
+
+
+def weights_at(model: "Categorizer", rows: Rows, categories: list[int]) -> dict[str, NDArray[np.float32]]:
+    """Return the last weights of a document's features for those categories that are known."""
+    found = {}
+    for c in categories:
+        if c < len(model.categories) and model.learner.is_fitted:
+            known, weights = rows.indices, np.zeros(len(rows.indices), dtype=np.float32)
+            if rows.n_features > model.learner.n_features_:
+                known = known[known < model.learner.n_features_]
+            weights[: len(known)] = model.learner.category_weights(c, known, last=True)
+            found[model.categories[c]] = weights
+    return found

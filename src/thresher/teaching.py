@@ -1,0 +1,136 @@
+"""Learning from documents one by one: corrections, new words and new categories; `Categorizer` and `stream` call it."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.category_names import category_set, category_sets, new_names, some
+from thresher.errors import TextError, ThresherError
+from thresher.explaining import weights_at
+from thresher.explanation import Correction
+from thresher.growing import extended
+from thresher.kernels.rows import Labels, Rows
+from thresher.learners.labels import as_labels, judgements
+from thresher.newcomers import is_young, set_against
+from thresher.reservoir import Kept, as_rows, kept
+from thresher.scoring import strong_rows
+from thresher.text.analysers import Text
+from thresher.text.features import batches
+from thresher.text.strengths import late_frequency
+
+if TYPE_CHECKING:
+    from thresher.categorizer import Categorizer
+
+
+def learn_all(model: "Categorizer", texts: Iterable[Text], categories: Iterable[str | Iterable[str]]) -> None:
+    """Learn documents in one pass, as `Categorizer.partial_fit` says."""
+    listed, named = [text for batch in batches(texts) for text in batch], category_sets(categories)
+    if len(listed) != len(named):
+        raise TextError(f"there are {len(listed)} texts and {len(named)} sets of categories")
+    if not listed:
+        return
+    before = len(model.categories)
+    names = model.categories + new_names(named, model.categories)
+    if not names:
+        raise TextError("there are no categories: none is known, and no text has one")
+    numbers = {name: number for number, name in enumerate(names)}
+    labels = [[numbers[name] for name in row] for row in named]
+    with all_or_nothing(model):
+        rows = _grown_rows(model, listed)
+        _take(model, rows, as_labels(labels, len(labels)), names)
+    taught = [model.reservoir.add(kept(rows, i, row)) for i, row in enumerate(labels)]
+    teach_young(model, {c for row in labels for c in row}, before, taught)
+
+
+def learn(model: "Categorizer", text: Text, accept: Iterable[str], reject: Iterable[str], complete: bool) -> Correction:
+    """Learn one correction, as `Categorizer.learn` says, and return what changed."""
+    accepted, rejected = category_set(accept), category_set(reject) if reject != () else []
+    known, numbers = len(model.categories), model.numbers()
+    check_correction(model, accepted, rejected, complete)
+    new = [name for name in accepted if name not in numbers]
+    names = model.categories + new if new else model.categories
+    accepts = [numbers[name] if name in numbers else known + new.index(name) for name in accepted]
+    signs = dict.fromkeys(accepts, 1) | {numbers[name]: -1 for name in rejected}
+    with all_or_nothing(model):
+        rows = _grown_rows(model, [text])
+        before = weights_at(model, rows, list(signs))
+        mistakes = _take(model, rows, as_labels([sorted(accepts)], 1) if complete else judgements(signs), names)
+    wrong = {c: sign for c, sign in signs.items() if mistakes[c] > 0}
+    after = weights_at(model, rows, list(wrong))
+    teach_young(model, set(accepts), known, [model.reservoir.add(kept(rows, 0, accepts, complete))])
+    known_names = model.features.names_now()
+    signed = {names[c]: sign for c, sign in wrong.items()}
+    return Correction(signed, new, partial(known_names, rows.indices), before, after)
+
+
+def check_correction(model: "Categorizer", accepted: list[str], rejected: list[str], complete: bool = False) -> None:
+    """Raise a TextError for a correction that cannot be learned."""
+    if complete and not accepted and not model.categories:
+        raise TextError("there are no categories: none is known, and the text has none")
+    if not accepted and not rejected and not complete:
+        raise TextError("a correction accepts or rejects at least one category")
+    both = sorted(set(accepted) & set(rejected)) if rejected else []
+    if both:
+        raise TextError(f"category {both[0]!r} is both accepted and rejected")
+    for name in rejected:
+        if name not in model.numbers():
+            raise TextError(f"category {name!r} is unknown and cannot be rejected (known: {some(model.categories)})")
+
+
+@contextmanager
+def all_or_nothing(model: "Categorizer") -> Iterator[None]:
+    """Forget features that were taken up and then not learned, whatever came between."""
+    if model.is_view:
+        raise ThresherError("a view of a model cannot learn (teach the model itself)")
+    try:
+        yield
+    except BaseException:
+        known = model.learner.n_features_ if model.learner.is_fitted else int(model.features.has_constant)
+        model.features.forget(known)
+        model.idf = model.idf[:known]
+        raise
+
+
+def _grown_rows(model: "Categorizer", texts: list[Text]) -> Rows:
+    """Return rows of counts after taking up new words, if every text has a feature; else change nothing."""
+    rows = model.features.rows(texts, grow=True)
+    if (rows.indptr[1:] == rows.indptr[:-1]).any():
+        empty = np.flatnonzero(np.diff(rows.indptr) == 0)
+        raise TextError(f"text {empty[0]}: no features in document, so there is nothing to learn from it")
+    return with_late_idf(model, rows)
+
+
+def with_late_idf(model: "Categorizer", rows: Rows) -> Rows:
+    """Give features that came after `fit` their idf, the same for all; returns the rows."""
+    new = rows.n_features - len(model.idf)
+    if len(model.idf) and new > 0:
+        late = model.idf[-1]
+        if model.features.document_counts[len(model.idf) - 1] > 0:  # it is the first that came late
+            late = late_frequency(model.idf, model.features.n_documents, model.features.document_counts)
+        model.idf = extended(model.idf, new, late)
+    return rows
+
+
+def _take(model: "Categorizer", rows: Rows, labels: Labels, names: list[str]) -> NDArray[np.int64]:
+    """Learn rows of counts, and make room for new categories; returns the mistakes by category."""
+    mistakes = model.learner.learn_checked(strong_rows(model, rows), labels, len(names))
+    added = len(names) - len(model.categories)
+    if added:
+        model.categories = names
+        model.decisions = model.decisions.extended(added, float(model.settings["theta"]), 1.0)
+    return mistakes
+
+
+def teach_young(model: "Categorizer", categories: set[int], known: int, taught: list[Kept]) -> None:
+    """Set categories that were added after `fit`, and have few positives, against the documents kept."""
+    young = sorted(c for c in categories if c >= known or is_young(model.learner, c))
+    if not young:
+        return
+    new = {id(document) for document in taught}
+    documents = [document for document in model.reservoir.documents if id(document) not in new] + taught
+    rows = strong_rows(model, as_rows(documents, model.features.vocabulary.count))
+    set_against(model.learner, rows, documents, young, len(taught), model.decisions.thresholds)
