@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from itertools import chain
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.errors import RowsError
+from thresher.errors import ParameterError, RowsError
 from thresher.kernels.rows import Labels
 
 MOST_CATEGORIES = 2**24
@@ -67,6 +68,23 @@ def listed_labels(rows: list[list[int]]) -> Labels:
     np.cumsum(np.fromiter(map(len, rows), dtype=np.int64, count=len(rows)), out=indptr[1:])
     categories = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=int(indptr[-1]))
     return Labels(indptr, categories, np.ones(len(categories), dtype=np.int8), others=-1)
+
+
+def count_categories(labels: Labels, n_categories: int | None, known: int) -> int:
+    """Return how many categories there are now: those known, named up front or listed by a row."""
+    named = 0 if n_categories is None else n_categories
+    if not isinstance(named, Integral) or not 0 <= named <= MOST_CATEGORIES:
+        raise ParameterError(f"n_categories={n_categories!r} is out of range (allowed: 0 to {MOST_CATEGORIES})")
+    listed = int(labels.categories.max()) + 1 if len(labels.categories) else 0
+    count = max(known, listed, int(named))
+    if count == 0:
+        raise RowsError("there are no categories: no row has a label (name their number with n_categories)")
+    return count
+
+
+def count_positives(labels: Labels, n_categories: int) -> NDArray[np.int64]:
+    """Return how many rows each category has."""
+    return np.bincount(labels.categories[labels.signs > 0], minlength=n_categories)
 
 
 def _complete_labels(source: Any) -> Labels:

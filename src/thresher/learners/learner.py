@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, fields
-from numbers import Integral
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +11,15 @@ from numpy.typing import NDArray
 from thresher.errors import NotFittedError, ParameterError, RowsError
 from thresher.kernels.passes import Examples
 from thresher.kernels.rows import Labels, Rows
-from thresher.kernels.weights import Rule, Steps, weight_after_one_step
-from thresher.learners.blocks import Blocks, Start
-from thresher.learners.labels import MOST_CATEGORIES, as_labels, listed_labels
+from thresher.kernels.weights import Rule, Steps
+from thresher.learners.blocks import Blocks
+from thresher.learners.labels import as_labels, count_categories, count_positives, listed_labels
 from thresher.learners.listed_weights import ListedWeights
-from thresher.learners.parameters import LARGEST, SHARED, Range, check_parameters
+from thresher.learners.mistake_rule import MistakeRule
+from thresher.learners.parameters import LARGEST
 from thresher.learners.rows import as_rows, strengths
-from thresher.learners.settings import Settings
 from thresher.learners.slices import SLICE_WORK
 from thresher.learners.training import (
-    Discarding,
     History,
     Plan,
     Progress,
@@ -37,7 +35,7 @@ Train = Callable[[Examples, Plan, int, Report | None], tuple[Blocks | ListedWeig
 
 
 @dataclass(kw_only=True, eq=False)
-class MistakeDrivenLearner(Settings):
+class MistakeDrivenLearner(MistakeRule):
     """A linear learner for many categories at once that changes its weights only when it errs (sections 3 and 4).
 
     The score of a document for a category is the sum of strength x weight over its active features; the document is
@@ -62,17 +60,9 @@ class MistakeDrivenLearner(Settings):
         The features that are dropped.
     """
 
-    steps: ClassVar[dict[str, Range]]
-    rule: ClassVar[int]
-    balanced: ClassVar[bool] = False
-
     def __post_init__(self) -> None:
         self._blocks: Blocks | ListedWeights | None = None
         self._online: tuple[Rule, Steps] | None = None  # what a mistake is and does, kept between single documents
-
-    def get_params(self) -> dict[str, Any]:
-        """Return the parameters by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
@@ -142,7 +132,7 @@ class MistakeDrivenLearner(Settings):
     ) -> Self:
         average_active = self._measured(strong)
         examples = Examples(strong, labels, self._steps(average_active, times))
-        count = _count_categories(examples.labels, n_categories, 0)
+        count = count_categories(examples.labels, n_categories, 0)
         rule, schedule = self._rule(average_active, revive=False), self._schedule(average_active)
         start, n_threads = self._start(average_active), count_threads(self.n_threads)
         blocks: Blocks | ListedWeights
@@ -155,7 +145,7 @@ class MistakeDrivenLearner(Settings):
         self.average_active_, self._blocks, self._online = average_active, blocks, None
         self.mistakes_, self.n_passes_ = history
         self.online_mistakes_ = np.zeros(count, dtype=np.int64)
-        self.positives_ = _count_positives(examples.labels, count)
+        self.positives_ = count_positives(examples.labels, count)
         return self
 
     def partial_fit(
@@ -174,7 +164,7 @@ class MistakeDrivenLearner(Settings):
         """
         self._check_parameters()
         checked, judged, times = self._checked(rows, labels, row_weight)
-        count = _count_categories(judged, n_categories, 0 if self._blocks is None else self._blocks.n_categories)
+        count = count_categories(judged, n_categories, 0 if self._blocks is None else self._blocks.n_categories)
         average_active = self._measured(checked) if self._blocks is None else self.average_active_
         self._online = None
         rule = self._rule(average_active, revive=not self.discard_final)
@@ -207,7 +197,7 @@ class MistakeDrivenLearner(Settings):
         scores, mistakes = blocks.stream(Examples(self.strengths(rows), labels, steps), rule)
         self._limit_untaught(scores)
         self.online_mistakes_ = self.online_mistakes_ + mistakes
-        self.positives_ = self.positives_ + _count_positives(labels, blocks.n_categories)
+        self.positives_ = self.positives_ + count_positives(labels, blocks.n_categories)
         return scores
 
     def _as_before(self) -> tuple[Rule, Steps]:
@@ -248,7 +238,7 @@ class MistakeDrivenLearner(Settings):
             self.n_passes_ = self.online_mistakes_ = self.positives_ = np.zeros(0, dtype=np.int64)
         self._blocks = blocks
         self.online_mistakes_ = _extended(self.online_mistakes_, count) + mistakes
-        self.positives_ = _extended(self.positives_, count) + _count_positives(examples.labels, count)
+        self.positives_ = _extended(self.positives_, count) + count_positives(examples.labels, count)
         return mistakes
 
     def _first_blocks(self, average_active: float, rows: Rows) -> Blocks | ListedWeights:
@@ -357,14 +347,6 @@ class MistakeDrivenLearner(Settings):
             raise NotFittedError(f"this {type(self).__name__} has learned nothing yet (call fit or partial_fit first)")
         return self._blocks
 
-    # -- the rule, as the kernels want it ----------------------------------------------------------------------------
-
-    def _steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
-        raise NotImplementedError
-
-    def _check_parameters(self) -> None:
-        check_parameters(self.get_params(), SHARED | self.steps)
-
     def strengths(self, rows: Rows) -> Rows:
         """Return rows of counts as the strengths that the score is made of."""
         return strengths(rows, self.strength, self.normalize)
@@ -376,76 +358,6 @@ class MistakeDrivenLearner(Settings):
             raise RowsError("there are no rows: 0 sample(s), and learning needs a minimum of 1")
         times = np.ones(1) if row_weight is None else _checked_row_weight(row_weight, n_rows)
         return self.strengths(checked), as_labels(labels, n_rows), times
-
-    def _measured(self, rows: Rows) -> float:
-        """Return d: as given, or the average number of active features, at least one."""
-        if self.average_active is not None:
-            return float(self.average_active)
-        return max(len(rows.indices) / (len(rows.indptr) - 1), 1.0)
-
-    def _base(self, average_active: float) -> float:
-        """Return the weight at which a document of average length scores theta."""
-        return self.theta if self.normalize else self.theta / average_active
-
-    def _start(self, average_active: float) -> Start:
-        base = self._base(average_active)
-        positive, negative = (2 * base, base) if self.balanced else (base, 0.0)
-        late_zero = self.sparse or self.late_start == "zero"
-        return Start(np.float32(positive), np.float32(negative), self.balanced, self.discard, self.average, late_zero)
-
-    def _rule(self, average_active: float, revive: bool) -> Rule:
-        start, theta = self._start(average_active), np.float32(self.theta)
-        if self.threshold_range is None:
-            low, high = np.nextafter(theta, np.float32(np.inf)), theta
-        else:
-            low, high = np.float32(self.threshold_range[0]), np.float32(self.threshold_range[1])
-        return Rule(self.rule, low, high, start.positive, start.negative, revive, np.float32(self._rate()))
-
-    def _rate(self) -> float:
-        """Return how fast dual weights move; only Regularized Winnow has them."""
-        return 0.0
-
-    def _schedule(self, average_active: float) -> Schedule:
-        discarding = None
-        if self.discard:
-            low, high = self.filtering_range(average_active)
-            discarding = Discarding(low, high, self.discard_below, self.discard_by_pass)
-        return Schedule(self.max_passes, self.shuffle, self.seed, discarding)
-
-    def filtering_range(self, average_active: float) -> tuple[np.float32, np.float32]:
-        """Return the weights between which features are discarded, for an average number of active features.
-
-        The paper's range is found by the kernels' own steps: one demotion and one promotion of a starting weight.
-        """
-        if not isinstance(self.discard_range, str):
-            return np.float32(self.discard_range[0]), np.float32(self.discard_range[1])
-        low, high = self._after_one_step(average_active)
-        if self.discard_range == "initial":
-            return low, high
-        half = (high - low) * np.float32(0.5)
-        return -half, half
-
-    def _after_one_step(self, average_active: float) -> tuple[np.float32, np.float32]:
-        """Return what a starting weight becomes by one demotion, and by one promotion."""
-        rule, steps = self._rule(average_active, revive=False), self._steps(average_active, np.ones(1))
-        down, up = (np.float32(weight_after_one_step(rule, steps, promote)) for promote in (False, True))
-        return down, up
-
-
-def _count_categories(labels: Labels, n_categories: int | None, known: int) -> int:
-    """Return how many categories there are now: those known, named up front or listed by a row."""
-    named = 0 if n_categories is None else n_categories
-    if not isinstance(named, Integral) or not 0 <= named <= MOST_CATEGORIES:
-        raise ParameterError(f"n_categories={n_categories!r} is out of range (allowed: 0 to {MOST_CATEGORIES})")
-    listed = int(labels.categories.max()) + 1 if len(labels.categories) else 0
-    count = max(known, listed, int(named))
-    if count == 0:
-        raise RowsError("there are no categories: no row has a label (name their number with n_categories)")
-    return count
-
-
-def _count_positives(labels: Labels, n_categories: int) -> NDArray[np.int64]:
-    return np.bincount(labels.categories[labels.signs > 0], minlength=n_categories)
 
 
 def _extended(counts: NDArray[np.int64], length: int) -> NDArray[np.int64]:

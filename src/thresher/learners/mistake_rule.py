@@ -1,0 +1,90 @@
+"""What a mistake is and what it does, as the kernels want it, from a learner's parameters; `learner` builds on it."""
+
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.kernels.rows import Rows
+from thresher.kernels.weights import Rule, Steps, weight_after_one_step
+from thresher.learners.blocks import Start
+from thresher.learners.parameters import SHARED, Range, check_parameters
+from thresher.learners.settings import Settings
+from thresher.learners.training import Discarding, Schedule
+
+
+@dataclass(kw_only=True, eq=False)
+class MistakeRule(Settings):
+    """The rule of a learner: where weights start, which scores are mistakes, what a step is, when features are dropped.
+
+    Its parameters are those of `Settings`.
+    """
+
+    steps: ClassVar[dict[str, Range]]
+    rule: ClassVar[int]
+    balanced: ClassVar[bool] = False
+
+    def get_params(self) -> dict[str, Any]:
+        """Return the parameters by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def _steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        check_parameters(self.get_params(), SHARED | self.steps)
+
+    def _measured(self, rows: Rows) -> float:
+        """Return d: as given, or the average number of active features, at least one."""
+        if self.average_active is not None:
+            return float(self.average_active)
+        return max(len(rows.indices) / (len(rows.indptr) - 1), 1.0)
+
+    def _base(self, average_active: float) -> float:
+        """Return the weight at which a document of average length scores theta."""
+        return self.theta if self.normalize else self.theta / average_active
+
+    def _start(self, average_active: float) -> Start:
+        base = self._base(average_active)
+        positive, negative = (2 * base, base) if self.balanced else (base, 0.0)
+        late_zero = self.sparse or self.late_start == "zero"
+        return Start(np.float32(positive), np.float32(negative), self.balanced, self.discard, self.average, late_zero)
+
+    def _rule(self, average_active: float, revive: bool) -> Rule:
+        start, theta = self._start(average_active), np.float32(self.theta)
+        if self.threshold_range is None:
+            low, high = np.nextafter(theta, np.float32(np.inf)), theta
+        else:
+            low, high = np.float32(self.threshold_range[0]), np.float32(self.threshold_range[1])
+        return Rule(self.rule, low, high, start.positive, start.negative, revive, np.float32(self._rate()))
+
+    def _rate(self) -> float:
+        """Return how fast dual weights move; only Regularized Winnow has them."""
+        return 0.0
+
+    def _schedule(self, average_active: float) -> Schedule:
+        discarding = None
+        if self.discard:
+            low, high = self.filtering_range(average_active)
+            discarding = Discarding(low, high, self.discard_below, self.discard_by_pass)
+        return Schedule(self.max_passes, self.shuffle, self.seed, discarding)
+
+    def filtering_range(self, average_active: float) -> tuple[np.float32, np.float32]:
+        """Return the weights between which features are discarded, for an average number of active features.
+
+        The paper's range is found by the kernels' own steps: one demotion and one promotion of a starting weight.
+        """
+        if not isinstance(self.discard_range, str):
+            return np.float32(self.discard_range[0]), np.float32(self.discard_range[1])
+        low, high = self._after_one_step(average_active)
+        if self.discard_range == "initial":
+            return low, high
+        half = (high - low) * np.float32(0.5)
+        return -half, half
+
+    def _after_one_step(self, average_active: float) -> tuple[np.float32, np.float32]:
+        """Return what a starting weight becomes by one demotion, and by one promotion."""
+        rule, steps = self._rule(average_active, revive=False), self._steps(average_active, np.ones(1))
+        down, up = (np.float32(weight_after_one_step(rule, steps, promote)) for promote in (False, True))
+        return down, up
