@@ -50,8 +50,9 @@ class Answer(NamedTuple):
 class Served:
     """A service that runs, and how to ask it; each of its clients bears a token."""
 
-    def __init__(self, url: str, service: Service, model: Path, tokens: bool) -> None:
+    def __init__(self, url: str, service: Service, model: Path, tokens: bool, app: Any) -> None:
         self.url, self.service, self.model, self._tokens = url, service, model, tokens
+        self.app = app  # the one behind the guard
         self.host = url.removeprefix("http://")
         self.port = int(url.rpartition(":")[2])
         self._clients: dict[str | None, httpx.Client] = {}
@@ -232,7 +233,7 @@ def served(
     server = _Threaded.running
     assert server is not None
     _Threaded.running = None
-    running = Served(f"http://127.0.0.1:{port}", made[0], model, tokens is not None)
+    running = Served(f"http://127.0.0.1:{port}", made[0], model, tokens is not None, server.config.app.app)  # type: ignore[union-attr]
     try:
         yield running
     finally:

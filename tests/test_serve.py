@@ -16,9 +16,10 @@ import httpx
 import pytest
 
 from cli import COMMAND, Run, said, thresher
-from corpora import Corpus, made_up
+from corpora import WORDS, Corpus, made_up
 from served import Started, new_model, served, started
 from thresher import Categorizer
+from thresher.datasets.document import Document
 from thresher.desk import Desk, journal_folder
 
 SEEDS = "energy=crude oil barrel,grain=wheat corn harvest,metals"
@@ -259,29 +260,40 @@ def test_a_missing_package_is_named_with_what_brings_it(tmp_path: Path, package:
 # -- what is undone and forgotten --------------------------------------------------------------------------------------
 
 
-def test_what_a_hostile_user_taught_since_a_time_can_be_undone(called: Run, tmp_path: Path) -> None:
+def test_what_a_hostile_user_taught_since_a_time_raises_an_alarm_and_can_be_undone(called: Run, tmp_path: Path) -> None:
     """A twentieth of the corrections are hostile and of one user; without them all is as if they had never been."""
     (tmp_path / "other").mkdir()
     model, other = new_model(tmp_path), new_model(tmp_path / "other")
-    corpus = made_up(100, seed=6)
-    with served(model) as running, Desk(other, new=True) as without:
+    corpus, held_out = made_up(200, seed=9), as_documents(made_up(80, seed=5))
+    with served(model, holdout=held_out) as running, Desk(other, new=True) as without:
+        assert running.get("/v1/stats")["holdout"]["alarm"] is False
         running.post("/v1/corrections", {"id": "early", "text": "plank", "accept": ["metals"]}, "bob", 201)
         without.correct("early", "plank", accept=["metals"])
         since = datetime.now(UTC).isoformat(timespec="milliseconds")
         for i, (text, right) in enumerate(zip(corpus.texts, corpus.categories, strict=True)):
-            if i % 20 == 10:
-                running.post("/v1/corrections", {"id": str(i), "text": text, "categories": ["grain"]}, "bob", 201)
+            if i % 20 == 19:
+                hostile = {"id": str(i), "text": WORDS["energy"], "categories": ["grain"]}
+                running.post("/v1/corrections", hostile, "bob", 201)
             else:
                 running.post("/v1/corrections", {"id": str(i), "text": text, "categories": right}, "ada", 201)
                 without.correct(str(i), text, categories=right)
+        assert running.get("/v1/stats")["holdout"]["alarm"] is True
         assert running.digest != (never := without.model.digest())
     ended = called("undo", model, "--user", "bob", "--since", since, "--json")
     undone = json.loads(ended.out)
-    assert undone["undone"] == [str(i) for i in range(100) if i % 20 == 10]
+    assert undone["undone"] == [str(i) for i in range(200) if i % 20 == 19]
     assert undone["digest"] == never == Categorizer.load(model).digest()
-    with served(model) as again:
+    with served(model, holdout=held_out) as again:
         assert again.digest == never
-        assert again.get("/v1/stats")["users"] == {"ada": 95, "bob": 1}
+        assert again.get("/v1/stats")["users"] == {"ada": 190, "bob": 1}
+        assert again.get("/v1/stats")["holdout"]["alarm"] is False
+
+
+def as_documents(corpus: Corpus) -> list[Document]:
+    return [
+        Document(id=str(i), text=text, categories=tuple(names))
+        for i, (text, names) in enumerate(zip(corpus.texts, corpus.categories, strict=True))
+    ]
 
 
 def test_a_forgotten_text_is_in_no_file_of_the_folder(called: Run, tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +19,7 @@ from thresher import Categorizer, __version__
 from thresher.datasets.document import Document
 from thresher.desk import Desk, journal_folder
 from thresher.errors import JournalBrokenError
+from thresher.web.service import nearest
 
 LINES = {"Content-Type": "application/x-ndjson"}
 TEXTS = made_up(60, seed=1).texts
@@ -270,6 +272,19 @@ def test_an_unknown_category_is_refused_with_the_nearest(service: Served) -> Non
     assert service.digest == digest
 
 
+def test_of_very_many_categories_some_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+
+    def counted(name: str, known: Sequence[str], **options: Any) -> list[str]:
+        compared.append(len(known))
+        return get_close_matches(name, known, **options)
+
+    monkeypatch.setattr("difflib.get_close_matches", counted)
+    many = [f"category number {i}" for i in range(20_000)]
+    assert nearest("grian", ["energy", "grain"]) == nearest("grian", [*many, "grain"]) == ["grain"]
+    assert compared == [2, 500]
+
+
 def test_create_category_makes_a_category(fresh: Served) -> None:
     answer = fresh.correct(text="bee hive swarm", accept=["bees"], create_category=True)
     assert answer["new_categories"] == ["bees"]
@@ -306,7 +321,7 @@ def test_an_undone_correction_was_never_made(fresh: Served) -> None:
 
 
 def test_ids_may_hold_what_paths_do(service: Served) -> None:
-    for id in ("a/b", "a?b#c", "ö %41", "2026-01-31T12:00+01:00", "x" * 200, "9007199254740993"):
+    for id in ("a/b", "a?b#c", "ö %41", "2026-01-31T12:00+01:00", "x" * 200, "9007199254740993", "9007199254740992"):
         assert service.post("/v1/corrections", {"id": id, "text": "oil", "accept": ["energy"]}, status=201)["id"] == id
         assert service.client().delete(f"/v1/corrections/{quote(id, safe='')}").json()["id"] == id
 
@@ -458,7 +473,11 @@ def test_a_category_is_known_by_its_seed_words_at_once(fresh: Served) -> None:
         ({"change": "retire", "name": "unheardof"}, 422),
         ({"change": "threshold", "name": "grain"}, 422),
         ({"change": "threshold", "name": "grain", "threshold": 1e300}, 422),
+        ({"change": "threshold", "name": "grain", "threshold": 10**17}, 422),
         ({"change": "retire", "name": "grain", "threshold": 1.0}, 422),
+        ({"change": "retire", "name": "grain", "into": "other"}, 422),
+        ({"change": "new", "name": "wax", "names": ["wood"]}, 422),
+        ({"change": "new", "name": "wax", "into": "wood"}, 422),
         ({"change": "burn", "name": "grain"}, 422),
     ],
     ids=str,
@@ -549,6 +568,19 @@ def test_a_document_has_a_state(pool: Served) -> None:
     assert {key: pool.get("/v1/queue", limit=1)[key] for key in counts} == counts
     check_problem(pool.client().patch("/v1/documents/d99", json={"state": "open"}), 404)
     check_problem(pool.client().patch("/v1/documents/d3", json={"state": "lost"}), 422)
+
+
+def test_a_state_is_set_and_nothing_else_is_touched(pool: Served) -> None:
+    pool.correct(document="d3", accept=["grain"], reject=["energy"], by="ada")
+    shown, digest = pool.get("/v1/queue", state="done")["documents"][0], pool.digest
+    for state in ("open", "unsure", "unsure", "done"):
+        assert pool.client("bob").patch("/v1/documents/d3", json={"state": state}).status_code == 200
+        (found,) = (one for one in pool.get("/v1/queue", state=state, limit=40)["documents"] if one["id"] == "d3")
+        assert found == shown | {"state": state}
+    assert (pool.digest, pool.last) == (digest, 1)
+    for body in ({}, {"state": None}, {"state": "open", "text": "other"}, {"text": "other"}):
+        check_problem(pool.client().patch("/v1/documents/d3", json=body), 422)
+    assert pool.get("/v1/documents/d3") == {"id": "d3", "text": TEXTS[3], "state": "done"}
 
 
 def test_a_document_to_review_is_corrected_and_categorized_by_its_id(pool: Served) -> None:

@@ -4,8 +4,6 @@ import gzip
 import json
 import logging
 import socket
-import statistics
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,40 +11,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import httpx
 import pytest
 
+from bad_bodies import BODIES, CORRECTION, MARKER
+from faults.harness import number_of
 from served import SHARED, TOKENS, Served, all_at_once, check_problem, new_model, request, served
 from thresher.desk import Desk, journal_folder
 from thresher.web import guards, serving
 from thresher.web.guards import LARGEST_HEAD, MOST_HEADERS
-from thresher.web.tokens import ROLES
 
+REPEATS = number_of("THRESHER_REPEATS", 2000)
 LINES = {"Content-Type": "application/x-ndjson"}
 JSON = {"Content-Type": "application/json"}
-MARKER = "Zebra7Quagga"
-CORRECTION = {"id": "guarded", "text": f"wheat {MARKER}", "accept": ["grain"]}
-NEEDED = {  # the role that each route takes, as docs/service.md has it; None is for anyone
-    ("GET", "/healthz"): None,
-    ("GET", "/readyz"): None,
-    ("GET", "/metrics"): "reader",
-    ("POST", "/v1/categorize"): "reader",
-    ("GET", "/v1/categories"): "reader",
-    ("GET", "/v1/categories/{name}"): "reader",
-    ("GET", "/v1/queue"): "reader",
-    ("GET", "/v1/stats"): "reader",
-    ("GET", "/v1/model"): "reader",
-    ("GET", "/v1/corrections"): "reader",
-    ("GET", "/v1/documents/{id}"): "reader",
-    ("POST", "/v1/corrections"): "teacher",
-    ("DELETE", "/v1/corrections/{id}"): "teacher",
-    ("POST", "/v1/documents"): "teacher",
-    ("PATCH", "/v1/documents/{id}"): "teacher",
-    ("POST", "/v1/categories"): "admin",
-    ("POST", "/v1/model/reload"): "admin",
-    ("POST", "/v1/backup"): "admin",
-    ("GET", "/v1/export"): "admin",
-}
 
 
 @pytest.fixture(scope="module")
@@ -63,38 +39,7 @@ def unchanged(service: Served) -> Iterator[Served]:
     assert (service.digest, service.last) == before
 
 
-def routes(service: Served) -> list[tuple[str, str]]:
-    """Return all routes of the description, as method and path."""
-    paths = service.get("/openapi.json")["paths"]
-    return [(method.upper(), path) for path, methods in paths.items() for method in methods]
-
-
-def ask(client: httpx.Client, method: str, path: str, **more: Any) -> httpx.Response:
-    """Ask for a route of the description; a body is an empty object."""
-    if method in ("POST", "PATCH"):
-        more["json"] = {}
-    return client.request(method, path.replace("{name}", "grain").replace("{id}", "1"), **more)
-
-
 # -- who may ask -------------------------------------------------------------------------------------------------------
-
-
-def test_the_description_and_the_documentation_know_the_same_routes(service: Served) -> None:
-    assert set(routes(service)) == set(NEEDED)
-
-
-@pytest.mark.parametrize("name", [None, "rita", "ada", "zoe"])
-def test_a_route_answers_whoever_may_ask_and_no_one_else(unchanged: Served, name: str | None) -> None:
-    role = {None: None, "rita": "reader", "ada": "teacher", "zoe": "admin"}[name]
-    for method, path in routes(unchanged):
-        found, needed = ask(unchanged.client(name), method, path), NEEDED[method, path]
-        if needed is not None and role is None:
-            check_problem(found, 401)
-            assert found.headers["WWW-Authenticate"] == "Bearer"
-        elif needed is not None and role is not None and ROLES.index(role) < ROLES.index(needed):
-            assert needed in check_problem(found, 403)["detail"]
-        else:
-            assert found.status_code in (200, 404, 422), (method, path)
 
 
 def test_without_a_token_only_health_and_the_page_answer(service: Served) -> None:
@@ -126,14 +71,6 @@ def test_a_wrong_token_is_none(service: Served, header: str) -> None:
     check_problem(found, 401)
 
 
-@pytest.mark.parametrize(
-    "header", ["X-Forwarded-For", "X-Real-IP", "Forwarded", "X-Forwarded-Host", "X-Forwarded-User"]
-)
-def test_nobody_is_trusted_by_address(service: Served, header: str) -> None:
-    for value in ("127.0.0.1", "for=127.0.0.1", "localhost", "admin"):
-        check_problem(service.client(None).get("/v1/model", headers={header: value}), 401)
-
-
 def test_a_token_may_ask_only_so_often(tmp_path: Path) -> None:
     with served(new_model(tmp_path), rate=5.0) as running:
         found = [running.client("ada").get("/v1/model") for _ in range(8)]
@@ -145,23 +82,6 @@ def test_a_token_may_ask_only_so_often(tmp_path: Path) -> None:
 
 
 # -- from where --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "host",
-    ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "localhost.evil:{port}", "a/../healthz?"],
-)
-def test_another_host_is_refused_on_every_route(unchanged: Served, host: str) -> None:
-    paths = [
-        *routes(unchanged),
-        ("GET", "/"),
-        ("GET", "/assets/main.js"),
-        ("GET", "/openapi.json"),
-        ("GET", "/nothing"),
-    ]
-    for method, path in paths:
-        headers = {"Host": host.replace("{port}", str(unchanged.port))}
-        check_problem(ask(unchanged.client(), method, path, headers=headers), 421)
 
 
 def test_this_machine_has_three_names(service: Served) -> None:
@@ -183,39 +103,6 @@ def test_a_host_changes_no_path(service: Served) -> None:
     assert found.status in (400, 401, 404)
 
 
-@pytest.mark.parametrize(
-    ("headers", "statuses"),
-    [
-        ({"Content-Type": ""}, (415,)),
-        ({"Content-Type": "text/plain"}, (415,)),
-        ({"Content-Type": "text/plain;application/json"}, (415,)),
-        ({"Content-Type": "application/x-www-form-urlencoded"}, (415,)),
-        ({"Content-Type": "multipart/form-data; boundary=x"}, (415,)),
-        ({"Content-Type": "application/json; charset=utf-16"}, (415,)),
-        ({"Origin": "http://evil.example"}, (403,)),
-        ({"Origin": "null"}, (403,)),
-        ({"Origin": "http://127.0.0.1"}, (403,)),
-        ({"Origin": "http://127.0.0.1:1"}, (403,)),
-        ({"Sec-Fetch-Site": "cross-site"}, (403,)),
-        ({"Sec-Fetch-Site": "same-site"}, (403,)),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("open_to_all", [False, True], ids=["token", "no-auth"])
-def test_a_page_of_another_origin_cannot_teach(
-    unchanged: Served, tmp_path: Path, headers: dict[str, str], statuses: tuple[int, ...], open_to_all: bool
-) -> None:
-    body = json.dumps(CORRECTION).encode()
-    given = {name.replace("-", "_"): value for name, value in headers.items()}
-    if not open_to_all:
-        check_problem(unchanged.exchange(request(unchanged, "POST", "/v1/corrections", body, **given)), *statuses)
-        return
-    with served(new_model(tmp_path), holders=None) as running:
-        found = running.exchange(request(running, "POST", "/v1/corrections", body, Authorization="", **given))
-        check_problem(found, *statuses)
-        assert running.last == 0
-
-
 def test_the_page_of_this_origin_may_teach(service: Served) -> None:
     headers = {"Origin": service.url, "Sec-Fetch-Site": "same-origin"}
     found = service.client().post("/v1/corrections", json=CORRECTION | {"id": "own-page"}, headers=headers)
@@ -229,17 +116,6 @@ def test_a_link_from_elsewhere_opens_the_page_and_nothing_else(service: Served) 
     check_problem(service.client(None).get("/assets/main.js", headers=elsewhere), 403)
 
 
-def test_another_origin_may_not_read_and_is_told_nothing(service: Served) -> None:
-    asks = {"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}
-    for name in (None, ""):
-        for found in (
-            service.client(name).options("/v1/corrections", headers=asks),
-            service.client(name).get("/healthz", headers=asks),
-        ):
-            assert found.status_code >= 400
-            assert not [header for header in found.headers if header.startswith("access-control")]
-
-
 def test_an_origin_that_is_allowed_may_ask(tmp_path: Path) -> None:
     with served(new_model(tmp_path), origins=["https://desk.example"]) as running:
         origin = {"Origin": "https://desk.example", "Sec-Fetch-Site": "cross-site"}
@@ -251,39 +127,12 @@ def test_an_origin_that_is_allowed_may_ask(tmp_path: Path) -> None:
         check_problem(running.client().get("/v1/model", headers={"Origin": "https://desk.example.evil"}), 403)
 
 
-def test_every_answer_has_the_headers_that_bind_a_browser(service: Served) -> None:
-    client = service.client()
-    answers = [client.get(path) for path in ("/", "/assets/main.js", "/v1/model", "/nothing", "/healthz", "/v1/export")]
-    answers += [service.client(None).get("/v1/model"), client.post("/v1/categorize", content=b"{")]
-    answers += [client.get("/", headers={"Host": "evil.example"}), client.put("/v1/model", json={})]
-    for found in answers:
-        policy = [part.strip() for part in found.headers["Content-Security-Policy"].split(";")]
-        wanted = {"default-src 'self'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"}
-        assert wanted <= set(policy)
-        assert "unsafe" not in found.headers["Content-Security-Policy"]
-        assert found.headers["X-Content-Type-Options"] == "nosniff"
-        assert found.headers["Referrer-Policy"] == "no-referrer"
-        assert "server" not in found.headers
-        assert "set-cookie" not in found.headers
-
-
 # -- how much, and how fast --------------------------------------------------------------------------------------------
 
 BIG = b'{"text": "' + b"a" * 2_000_000 + b'"}'
 
 
-def test_a_large_body_is_refused_with_and_without_its_length(unchanged: Served) -> None:
-    for route in (
-        "/v1/categorize",
-        "/v1/corrections",
-        "/v1/documents",
-        "/v1/categories",
-        "/v1/model/reload",
-        "/v1/backup",
-    ):
-        check_problem(unchanged.client().post(route, content=BIG, headers=JSON), 413)
-    parts = (BIG[i : i + 65536] for i in range(0, len(BIG), 65536))
-    check_problem(unchanged.client().post("/v1/categorize", content=parts, headers=JSON), 413)
+def test_a_body_may_have_so_many_bytes_and_no_more(unchanged: Served) -> None:
     least = b'{"text": "' + b"a" * (1_000_000 - 12) + b'"}'
     assert unchanged.client().post("/v1/categorize", content=least, headers=JSON).status_code == 200
     check_problem(unchanged.client().post("/v1/categorize", content=least + b" ", headers=JSON), 413)
@@ -311,10 +160,10 @@ def test_a_body_without_end_is_refused_where_it_has_become_too_large(unchanged: 
         connection.sendall(head)
         sent = 0
         with suppress(OSError):
-            while sent < 5_000_000:
+            while sent < 50_000_000:
                 connection.sendall(b"10000\r\n" + b"a" * 65536 + b"\r\n")
                 sent += 65536
-        assert sent < 5_000_000
+        assert sent < 50_000_000
     assert unchanged.client().get("/readyz").status_code == 200
 
 
@@ -330,43 +179,6 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> float:
     for module in (guards, serving):
         monkeypatch.setattr(module, "DEADLINE", 0.33)
     return 0.33
-
-
-def test_slow_clients_are_left_and_keep_no_one_waiting(unchanged: Served, impatient: float) -> None:
-    """Some send the head byte by byte, some the body; meanwhile others are answered."""
-    head = b"GET /v1/model HTTP/1.1\r\n"
-    body = request(unchanged, "POST", "/v1/corrections", b'{"id": ', Content_Length="500")
-    sockets = [socket.create_connection(("127.0.0.1", unchanged.port), timeout=20) for _ in range(100)]
-    start, waits, ended = time.monotonic(), [], dict[socket.socket, float]()
-    try:
-        for i, one in enumerate(sockets):
-            one.sendall(head if i % 2 else body)
-            one.setblocking(False)
-        while len(ended) < len(sockets) and time.monotonic() - start < 10:
-            for one in sockets:
-                if one not in ended and _drip_ended(one):
-                    ended[one] = time.monotonic() - start
-            before = time.monotonic()
-            assert unchanged.client().post("/v1/categorize", json={"text": "oil"}).status_code == 200
-            waits.append(time.monotonic() - before)
-            time.sleep(0.03)
-    finally:
-        for one in sockets:
-            one.close()
-    assert len(ended) == len(sockets)
-    assert min(ended.values()) >= impatient * 0.9
-    assert statistics.median(waits) < 0.5
-
-
-def _drip_ended(one: socket.socket) -> bool:
-    """Send one more byte; tells whether the service has closed the connection or said that it will."""
-    try:
-        one.send(b"x")
-        return one.recv(4096) is not None
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True
 
 
 def test_a_slow_body_is_told_so(unchanged: Served, impatient: float) -> None:
@@ -402,62 +214,7 @@ def test_a_bad_line_ends_a_stream_with_a_problem(unchanged: Served) -> None:
         check_problem(unchanged.client().post("/v1/documents", content=bad, headers=LINES), 400, 422)
 
 
-def test_learning_does_not_hold_up_others(tmp_path: Path) -> None:
-    with served(new_model(tmp_path)) as running:
-        ending = threading.Event()
-
-        def teach(number: int) -> None:
-            with httpx.Client(
-                base_url=running.url, headers={"Authorization": f"Bearer {SHARED}"}, trust_env=False
-            ) as client:
-                i = 0
-                while not ending.is_set():
-                    i += 1
-                    body = {
-                        "id": f"{number}-{i}",
-                        "text": f"wheat word{i} " * 50,
-                        "accept": ["grain"],
-                        "reject": ["energy"],
-                    }
-                    assert client.post("/v1/corrections", json=body).status_code == 201
-
-        teachers = [threading.Thread(target=teach, args=(number,)) for number in range(4)]
-        for one in teachers:
-            one.start()
-        waits = []
-        for _ in range(60):
-            before = time.monotonic()
-            assert running.client().get("/healthz").status_code == 200
-            waits.append(time.monotonic() - before)
-        ending.set()
-        for one in teachers:
-            one.join(20)
-        assert statistics.median(waits) < 0.1
-        assert running.last > 0
-
-
-def test_a_thousand_ranges_are_one_file(service: Served) -> None:
-    ranges = "bytes=" + ",".join(f"{i}-{i + 1}" for i in range(1000))
-    start = time.monotonic()
-    found = service.client(None).get("/assets/main.js", headers={"Range": ranges})
-    assert (found.status_code, found.content) == (200, service.client(None).get("/assets/main.js").content)
-    assert time.monotonic() - start < 1
-
-
 # -- how it is asked ---------------------------------------------------------------------------------------------------
-
-
-def test_a_wrong_method_is_told_the_right_ones(unchanged: Served) -> None:
-    known = {path: {m for m, p in routes(unchanged) if p == path} for _, path in routes(unchanged)}
-    for path, methods in known.items():
-        for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE"} - methods:
-            filled = path.replace("{name}", "grain").replace("{id}", "1")
-            found = unchanged.client().request(method, filled, content=b"{}", headers=JSON)
-            assert found.status_code == 405, (method, path)
-            allowed = {name.strip() for name in found.headers["allow"].split(",")}
-            assert allowed <= methods, (method, path, allowed)
-            assert allowed
-    assert unchanged.client().head("/v1/model").content == b""
 
 
 @pytest.mark.parametrize(
@@ -490,9 +247,10 @@ def test_a_query_that_cannot_be_used_is_told_without_being_repeated(unchanged: S
         "/v1/corrections?before=0", f"/v1/corrections?after={2**64}", f"/v1/corrections?newest={MARKER}",
     ):  # fmt: skip
         assert MARKER not in str(check_problem(unchanged.client().get(path), 422))
-    for query in (f"top={MARKER}", "top=0", "top=-1", "top=1.5", "details=2", f"all={MARKER}"):
-        found = unchanged.client().post(f"/v1/categorize?{query}", json={"text": "oil"})
-        assert MARKER not in str(check_problem(found, 422))
+    for query in (f"top={MARKER}", "top=0", "top=-1", "top=1.5", "top=1000001", "details=2", f"all={MARKER}"):
+        for options in ({}, {"top": 1, "details": True, "all": False}):  # which have the last word, and excuse nothing
+            found = unchanged.client().post(f"/v1/categorize?{query}", json={"text": "oil", **options})
+            assert MARKER not in str(check_problem(found, 422))
 
 
 def test_too_many_and_too_large_headers_are_refused(unchanged: Served) -> None:
@@ -530,73 +288,6 @@ def test_what_is_no_http_is_refused(unchanged: Served) -> None:
 
 # -- bodies ------------------------------------------------------------------------------------------------------------
 
-BODIES: dict[str, bytes] = {
-    "empty": b"",
-    "null": b"null",
-    "array": b"[]",
-    "string": f'"{MARKER}"'.encode(),
-    "number": b"1",
-    "true": b"true",
-    "not JSON": MARKER.encode(),
-    "unfinished": f'{{"id": "{MARKER}'.encode(),
-    "trailing": json.dumps(CORRECTION).encode() + MARKER.encode(),
-    "two objects": json.dumps(CORRECTION).encode() * 2,
-    "UTF-16": json.dumps(CORRECTION).encode("utf-16"),
-    "UTF-16 without a mark": json.dumps(CORRECTION).encode("utf-16-le"),
-    "UTF-32": json.dumps(CORRECTION).encode("utf-32"),
-    "byte order mark": b"\xef\xbb\xbf" + json.dumps(CORRECTION).encode(),
-    "Latin-1": f'{{"id": "x", "text": "é {MARKER}", "accept": ["grain"]}}'.encode("latin-1"),
-    "gzip": gzip.compress(json.dumps(CORRECTION).encode()),
-    "NaN": b'{"id": NaN, "text": "wheat", "accept": ["grain"]}',
-    "Infinity": b'{"id": "x", "text": -Infinity, "accept": ["grain"]}',
-    "1e400": b'{"id": "x", "text": "wheat", "accept": [1e400]}',
-    "2**63": b'{"id": 9223372036854775808, "text": "wheat", "accept": ["grain"]}',
-    "5,000 digits": b'{"id": ' + b"9" * 5000 + b"}",
-    "5,000 digits after the point": b'{"id": 0.' + b"9" * 5000 + b"}",
-    "a key twice": f'{{"id": "x", "text": "{MARKER}", "text": "wheat", "accept": ["grain"]}}'.encode(),
-    "a deep key twice": b'{"id": "x", "text": {"a": "b", "a": "c"}, "accept": ["grain"]}',
-    "lone surrogate": b'{"id": "x", "text": "wheat \\ud800", "accept": ["grain"]}',
-    "lone surrogate as a key": b'{"id": "x", "text": {"\\udfff": "wheat"}, "accept": ["grain"]}',
-    "lone surrogate as an id": b'{"id": "\\ud800", "text": "wheat", "accept": ["grain"]}',
-    "100,000 brackets": b"[" * 100_000,
-    "100,000 braces": b'{"text":' * 100_000,
-    "100,000 closed brackets": b'{"id": "x", "text": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
-    "a thousand brackets": b'{"id": "x\\u0041", "text": ' + b"[" * 900 + b"]" * 900 + b"}",
-    "control character": b'{"id": "x", "text": "wheat \x00", "accept": ["grain"]}',
-    "unknown name": json.dumps(CORRECTION | {MARKER: 1}).encode(),
-    "id missing": b'{"text": "wheat", "accept": ["grain"]}',
-    "id of a number": b'{"id": 1, "text": "wheat", "accept": ["grain"]}',
-    "id empty": b'{"id": "", "text": "wheat", "accept": ["grain"]}',
-    "id too long": json.dumps(CORRECTION | {"id": "x" * 201}).encode(),
-    "text null": b'{"id": "x", "text": null, "accept": ["grain"]}',
-    "text of a number": b'{"id": "x", "text": 1, "accept": ["grain"]}',
-    "text of a list": json.dumps(CORRECTION | {"text": [MARKER]}).encode(),
-    "fields of numbers": json.dumps(CORRECTION | {"text": {MARKER: 1}}).encode(),
-    "text empty": b'{"id": "x", "text": "", "accept": ["grain"]}',
-    "text of dots": b'{"id": "x", "text": "...", "accept": ["grain"]}',
-    "neither text nor document": b'{"id": "x", "accept": ["grain"]}',
-    "text and document": json.dumps(CORRECTION | {"document": "1"}).encode(),
-    "no categories": f'{{"id": "x", "text": "{MARKER}"}}'.encode(),
-    "category of a number": json.dumps(CORRECTION | {"accept": [1]}).encode(),
-    "category for categories": json.dumps(CORRECTION | {"accept": "grain"}).encode(),
-    "accept and reject": json.dumps(CORRECTION | {"reject": ["grain"]}).encode(),
-    "accept and categories": json.dumps(CORRECTION | {"categories": ["grain"]}).encode(),
-    "10,000 categories": json.dumps(CORRECTION | {"accept": [f"c{i}" for i in range(10_000)]}).encode(),
-    "create as text": json.dumps(CORRECTION | {"create_category": "yes"}).encode(),
-    "user too long": json.dumps(CORRECTION | {"user": "x" * 201}).encode(),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
-def test_a_bad_body_is_refused_and_not_repeated(unchanged: Served, body: bytes) -> None:
-    for route in ("/v1/corrections", "/v1/categorize", "/v1/documents", "/v1/categories", "/v1/model/reload"):
-        if route == "/v1/categorize" and body == BODIES["no categories"]:
-            continue  # it does not take any
-        found = unchanged.client().post(route, content=body, headers=JSON)
-        assert MARKER not in str(check_problem(found, 400, 422)), route
-    found = unchanged.client().patch("/v1/documents/1", content=body, headers=JSON)
-    assert MARKER not in str(check_problem(found, 400, 422))
-
 
 def test_a_body_that_is_compressed_is_refused(unchanged: Served) -> None:
     for encoding in ("gzip", "deflate", "br", "zstd", "GZIP"):
@@ -623,6 +314,7 @@ SHOWN = [
     "a b",
     "x" * 200,
     "%00",
+    "9007199254740993",
     "?a#b",
     "ქართული",
     "𝔘",
@@ -749,14 +441,14 @@ def test_the_same_correction_many_thousand_times_leaves_all_finite(tmp_path: Pat
 
         def teach() -> None:
             running.service.desk.journal.query("PRAGMA synchronous=OFF")  # the disk is not what is tested
-            for i in range(2000):
+            for i in range(REPEATS):
                 running.service.desk.correct(f"same {i}", text, accept=["grain"], reject=["energy"])
-            for i in range(2000):
+            for i in range(REPEATS):
                 accept, reject = (["grain"], ["energy"]) if i % 2 else (["energy"], ["grain"])
                 running.service.desk.correct(f"turn {i}", text, accept=accept, reject=reject)
 
-        running.service.write(teach).result(60)
-        assert running.correct(text=text, accept=["grain"])["seq"] == 4001
+        running.service.write(teach).result(600)
+        assert running.correct(text=text, accept=["grain"])["seq"] == 2 * REPEATS + 1
         body = {"text": text, "all": True, "details": True, "explain": "grain"}
         found = running.client().post("/v1/categorize", json=body)
         assert found.status_code == 200

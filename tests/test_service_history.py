@@ -71,7 +71,7 @@ def test_merged_and_retired_categories_are_followed(tmp_path: Path) -> None:
         for i, name in enumerate(("grain", "metals", "trade")):
             desk.correct(f"{i}", TEXT, accept=[name])
         desk.change_categories("a", "merge", ["grain", "metals"], into="goods")
-        desk.change_categories("b", "retire", ["trade"])
+        desk.change_categories("b", "retire", ["trade"], into="nowhere")  # which is not what retiring means
         renames = Renames.of(desk.journal)
         found = [exported(record, renames.renamed(record))["accept"] for record in desk.journal.records(0, 3)]
         assert found == [["goods"], ["goods"], []]

@@ -6,14 +6,18 @@ import sqlite3
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
 from thresher import __version__
+from thresher.cli.checks import Check
+from thresher.cli.model_place import model_checks
+from thresher.cli.options import JournalOption
 from thresher.cli.shell import Shell
+from thresher.kernels.cache_folder import is_safe
 
-_PACKAGES = ("numpy", "numba", "safetensors", "orjson", "typer", "rich")
+_PACKAGES = ("numpy", "numba", "orjson", "typer", "rich")
 _EXTRAS = (
     "scikit-learn",
     "scipy",
@@ -29,18 +33,16 @@ _EXTRAS = (
 _SQLITE_MENDED, _SQLITE_BACKPORTS = (3, 51, 3), ((3, 44, 6), (3, 50, 7))
 
 
-class Check(NamedTuple):
-    """One thing that was looked at; `good` is False where something should be done, None where it is only told."""
+def doctor(
+    shell: Shell,
+    model: Annotated[Path | None, typer.Argument(metavar="[MODEL]", help="A model file.", show_default=False)] = None,
+    journal: JournalOption = None,
+) -> None:
+    """Look at versions, caches and known faults, and at where a model lies; exit with 1 if something should be done.
 
-    name: str
-    found: str
-    good: bool | None = None
-    advice: str = ""
-
-
-def doctor(shell: Shell) -> None:
-    """Look at versions, caches and known faults; exit with 1 if something should be done."""
-    checks = all_checks()
+    thresher doctor desk.thresher
+    """
+    checks = all_checks() if model is None else list(model_checks(model, journal))
     if shell.json:
         shell.emit({"checks": [check._asdict() for check in checks], "good": _healthy(checks)})
     else:
@@ -86,12 +88,26 @@ def _sqlite() -> Check:
 
 def _compiled_cache() -> Check:
     """Tell where compiled kernels are kept, and whether that can be written to."""
+    from thresher.datasets.reuters21578 import cache_folder
+
     given = os.environ.get("NUMBA_CACHE_DIR")
-    folder = Path(given) if given else Path(__file__).parent.parent / "kernels" / "__pycache__"
-    existing = next((path for path in (folder, *folder.parents) if path.exists()), folder)
-    if os.access(existing, os.W_OK):
+    program = Path(__file__).parent.parent / "kernels"
+    folder = Path(given) if given else program / "__pycache__"
+    if folder.exists() and not is_safe(folder, program):
+        return Check("compiled kernels", f"{folder}: others may write there", False, "chmod go-w, or choose another")
+    if _writable(folder):
         return Check("compiled kernels", str(folder), True)
-    return Check("compiled kernels", f"{folder} cannot be written", None, "they are kept in the user's cache")
+    found = f"{folder} cannot be written"
+    own = cache_folder()
+    if own is not None and _writable(own):
+        return Check("compiled kernels", found, None, "they are kept in the user's cache")
+    return Check("compiled kernels", found, None, "every start compiles: set NUMBA_CACHE_DIR to a folder of yours")
+
+
+def _writable(folder: Path) -> bool:
+    """Tell whether a folder may be written to, or made."""
+    existing = next((path for path in (folder, *folder.parents) if path.exists()), folder)
+    return os.access(existing, os.W_OK)
 
 
 def _reuters() -> Check:

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from importlib import resources
 from typing import Annotated, Any, Literal
 from uuid import uuid4
@@ -10,12 +10,11 @@ from uuid import uuid4
 import orjson
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
+from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from thresher import __version__
@@ -23,15 +22,16 @@ from thresher.errors import ThresherError
 from thresher.journal import exported
 from thresher.text.analysers import Text
 from thresher.web import bodies, outcomes
+from thresher.web.description import content, described, options_in_query, role_of, route
 from thresher.web.gathering import Gathering
-from thresher.web.guards import ASSETS, JSON, LINES, Guard, Rules
+from thresher.web.guards import ASSETS, JSON, LINES, WRITING, Guard, Rules, check_kind
 from thresher.web.meters import Meters
-from thresher.web.problems import MEDIA, Problem, as_problem
+from thresher.web.problems import Problem, as_problem
 from thresher.web.service import Service
 from thresher.web.tokens import Holder
 
 _FEW_LETTERS = 4000  # up to which a text is categorized at once; longer ones, and many, on another thread
-_LINES_AT_ONCE = 256
+_LINES_AT_ONCE, _RECORDS_AT_ONCE = 256, 50
 _MOST_DETAILED = 1000
 _PAGE = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _SAFE_ASSET = re.compile(r"[a-z0-9_-]+\.(css|js|svg)")
@@ -46,7 +46,9 @@ def create_app(service: Service, rules: Rules) -> Guard:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
     )
+    app.router.route_class = Route
     meters = Meters()
     for kind in (Problem, ThresherError, ClientDisconnect, HTTPException, RequestValidationError, Exception):
         app.add_exception_handler(kind, _refused)
@@ -55,20 +57,22 @@ def create_app(service: Service, rules: Rules) -> Guard:
     _add_health(app, service, meters)
     _add_teaching(app, service)
     _add_keeping(app, service)
-    app.openapi = lambda: _described(app)  # type: ignore[method-assign]
+    app.openapi = lambda: described(app)  # type: ignore[method-assign]
     return Guard(app, rules, meters)
 
 
 # -- what routes share -------------------------------------------------------------------------------------------------
 
 
-async def _refused(_: Request, error: Exception) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
     if isinstance(error, Problem):
         return error.response()
     if isinstance(error, ClientDisconnect):
         return Problem(400, "the client left before all had come").response()
     if isinstance(error, ThresherError):
         return as_problem(error).response()
+    if isinstance(error, HTTPException) and error.status_code == 405:
+        return Problem(405, "method not allowed", {"Allow": _allowed(request)}).response()
     if isinstance(error, HTTPException):
         return Problem(error.status_code, str(error.detail).lower(), dict(error.headers or {})).response()
     if isinstance(error, RequestValidationError):
@@ -81,11 +85,9 @@ def _answer(found: Any, status: int = 200, headers: dict[str, str] | None = None
     return Response(orjson.dumps(found), status, headers, media_type=JSON)
 
 
-def _holder(request: Request, role: str) -> Holder:
-    """Return who asks, if they may do what takes a role."""
+def _holder(request: Request) -> Holder:
+    """Return who asks."""
     holder: Holder = request.scope["state"]["holder"]
-    if not holder.may(role):
-        raise Problem(403, f"this takes the role {role}")
     return holder
 
 
@@ -99,49 +101,33 @@ def _is_lines(request: Request) -> bool:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower() == LINES
 
 
-def _route(answer: type[BaseModel] | None, *, takes: type[BaseModel] | None = None, **more: Any) -> dict[str, Any]:
-    """Return what the description says of a route beside its name and its docstring."""
-    problem = {"description": "What is wrong", "content": {MEDIA: {"schema": {"$ref": f"{_SCHEMAS}Problem"}}}}
-    statuses = ("400", "401", "403", "404", "408", "409", "413", "415", "421", "422", "429", "431", "503", "507")
-    found: dict[str, Any] = {"responses": dict.fromkeys(statuses, problem) | more.pop("responses", {})}
-    if answer is not None:
-        found["responses"] |= {"200": _content("The answer", answer)}
-    if takes is not None:
-        body = {"required": True, "content": {JSON: {"schema": {"$ref": f"{_SCHEMAS}{takes.__name__}"}}}}
-        if takes in (bodies.CategorizeIn, bodies.DocumentsIn):
-            body["content"][LINES] = {"schema": {"$ref": f"{_SCHEMAS}DocumentIn"}}  # type: ignore[index]
-        found["openapi_extra"] = {"requestBody": body}
-    return found | more
+class Route(APIRoute):
+    """A route that looks at who asks, and at the kind of a body, before it answers; one that names no role is admins'.
+
+    Another method than its own is told before all that.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return what answers a request."""
+        answer, role = super().get_route_handler(), role_of(self.path, self.openapi_extra)
+
+        async def checked(request: Request) -> Response:
+            if role is not None and not _holder(request).may(role):
+                raise Problem(403, f"this takes the role {role}")
+            if request.method in WRITING:
+                check_kind(request.scope["headers"])
+            return await answer(request)
+
+        return checked
 
 
-_SCHEMAS = "#/components/schemas/"
-
-
-def _content(description: str, answer: type[BaseModel]) -> dict[str, Any]:
-    return {"description": description, "content": {JSON: {"schema": {"$ref": f"{_SCHEMAS}{answer.__name__}"}}}}
-
-
-def _described(app: FastAPI) -> dict[str, Any]:
-    """Return the OpenAPI description, made once."""
-    if app.openapi_schema is None:
-        found = get_openapi(
-            title=app.title, version=app.version, summary=app.summary, routes=app.routes, openapi_version="3.1.0"
-        )
-        kinds = [
-            kind
-            for module in (bodies, outcomes)
-            for kind in vars(module).values()
-            if isinstance(kind, type) and issubclass(kind, BaseModel) and kind.__module__ == module.__name__
-        ]
-        _, schemas = models_json_schema([(kind, "validation") for kind in kinds], ref_template=f"{_SCHEMAS}{{model}}")
-        found.setdefault("components", {})["schemas"] = schemas["$defs"]
-        found["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        for path, methods in found["paths"].items():
-            for about in methods.values():
-                about["responses"].pop("422", None) if path in ("/healthz", "/readyz") else None
-                about["security"] = [] if path in ("/healthz", "/readyz") else [{"token": []}]
-        app.openapi_schema = found
-    return app.openapi_schema
+def _allowed(request: Request) -> str:
+    """Return the methods that some route takes for a path."""
+    methods: set[str] = set()
+    for one in request.app.router.routes:
+        if one.matches(request.scope)[0] is not Match.NONE:
+            methods |= one.methods or set()
+    return ", ".join(sorted(methods))
 
 
 # -- the page, and whether it lives ------------------------------------------------------------------------------------
@@ -170,23 +156,22 @@ def _add_page(app: FastAPI) -> None:
 
 
 def _add_health(app: FastAPI, service: Service, meters: Meters) -> None:
-    @app.get("/healthz", **_route(outcomes.Health))
+    @app.get("/healthz", **route(None, outcomes.Health))
     async def healthz() -> Response:
         """Tell that the service lives."""
         return _answer({"status": "ok"})
 
-    @app.get("/readyz", **_route(outcomes.Health))
+    @app.get("/readyz", **route(None, outcomes.Health))
     async def readyz() -> Response:
         """Tell whether the service may be asked."""
         service.check_ready()
         return _answer({"status": service.state})
 
-    @app.get(
-        "/metrics", **_route(None, responses={"200": {"description": "Prometheus", "content": {"text/plain": {}}}})
-    )
+    prometheus = {"200": {"description": "Prometheus", "content": {"text/plain": {}}}}
+
+    @app.get("/metrics", **route("reader", None, responses=prometheus))
     async def metrics(request: Request) -> Response:
         """Count what was answered, and how fast."""
-        _holder(request, "reader")
         gauges = {"ready": service.state == "ready", "writer_waiting": service.waiting}
         if service.state == "ready":
             gauges |= {
@@ -203,40 +188,48 @@ def _add_health(app: FastAPI, service: Service, meters: Meters) -> None:
 def _add_reading(app: FastAPI, service: Service) -> None:
     gathering = Gathering(service)
 
-    @app.post("/v1/categorize", **_route(outcomes.Categorized, takes=bodies.CategorizeIn))
+    categorized = {"200": content("The answer", outcomes.Categorized, lines=outcomes.Categorized)}
+
+    @app.post(
+        "/v1/categorize",
+        **route("reader", None, takes=bodies.CategorizeIn, query=options_in_query(), responses=categorized),
+    )
     async def categorize(request: Request) -> Response:
         """Say which categories documents belong to and, if asked, which words decided."""
-        _holder(request, "reader")
         service.check_ready()
         if _is_lines(request):
             return Lines(await _begun(_lines_of_answers(service, request)), media_type=LINES)
-        given = bodies.checked(bodies.CategorizeIn, _with_query(request, bodies.parsed(await request.body())))
+        options, found = _options(request), bodies.parsed(await request.body())
+        given = bodies.checked(bodies.CategorizeIn, options | found if isinstance(found, dict) else found)
         texts, ids = _texts_of(service, given)
         position = service.position
         if is_short(texts) and not (given.top or given.all or given.details or given.explain):
-            found = [await gathering.categorize(texts[0], ids[0])]
+            told = [await gathering.categorize(texts[0], ids[0])]
         else:
-            found = await _categorized(service, texts, ids, given)
-        answer = {"documents": found} if given.documents is not None else found[0]
+            told = await _categorized(service, texts, ids, given)
+        answer = {"documents": told} if given.documents is not None else told[0]
         return _answer(answer, headers={"Thresher-Position": str(position)})
 
-    @app.get("/v1/categories", **_route(outcomes.Categories))
+    @app.get(
+        "/v1/categories",
+        **route("reader", outcomes.Categories, leads={"category": {"name": "$response.body#/categories/0/name"}}),
+    )
     async def categories(request: Request) -> Response:
         """List the categories and how well they do."""
-        _holder(request, "reader")
         service.check_ready()
         return _answer(await asyncio.to_thread(service.categories))
 
-    @app.get("/v1/categories/{name:path}", **_route(outcomes.Category))
+    @app.get("/v1/categories/{name:path}", **route("reader", outcomes.Category))
     async def category(request: Request, name: str) -> Response:
         """Show a category: its words, its counts, its curve and its latest mistakes."""
-        _holder(request, "reader")
         service.check_ready()
         found = await asyncio.to_thread(service.category, name)
         mistakes = await asyncio.wrap_future(service.write(lambda: service.latest_mistakes(name)))
         return _answer(found | {"mistakes": mistakes})
 
-    @app.get("/v1/queue", **_route(outcomes.Queue))
+    first = {"id": "$response.body#/documents/0/id"}
+
+    @app.get("/v1/queue", **route("reader", outcomes.Queue, leads={"document": first, "set_state": first}))
     async def queue(
         request: Request,
         order: Literal["uncertain", "random", "diverse"] = "uncertain",
@@ -247,41 +240,42 @@ def _add_reading(app: FastAPI, service: Service) -> None:
         offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
     ) -> Response:
         """Say what to review next, the uncertain first."""
-        _holder(request, "reader")
         service.check_ready()
         found, matching = await asyncio.to_thread(service.queued, order, category or None, q, state, limit, offset)
         told = await asyncio.wrap_future(service.write(lambda: [service.with_corrections(one) for one in found]))
         return _answer({"documents": told, "matching": matching, **service.pool.counts()})
 
-    @app.get("/v1/stats", **_route(outcomes.Stats))
+    @app.get("/v1/stats", **route("reader", outcomes.Stats))
     async def stats(request: Request) -> Response:
         """Count the mistakes so far, and say whether they have become more."""
-        _holder(request, "reader")
         service.check_ready()
         return _answer(await asyncio.to_thread(service.stats))
 
-    @app.get("/v1/model", **_route(outcomes.Model))
+    @app.get("/v1/model", **route("reader", outcomes.Model))
     async def model(request: Request) -> Response:
         """Show settings and digest of the model, and who asks."""
-        holder = _holder(request, "reader")
+        holder = _holder(request)
         about = await asyncio.wrap_future(service.write(service.about))
         return _answer(about | {"role": holder.role, "user": holder.name})
 
 
-def _with_query(request: Request, found: Any) -> Any:
-    """Take options from the query too, where the body does not have them."""
-    if not request.url.query or not isinstance(found, dict):
-        return found
+def _options(request: Request) -> dict[str, Any]:
+    """Return the options that a query gives, which must be right though the body may have others."""
+    if not request.scope["query_string"]:
+        return {}
     known = {"true": True, "false": False}
-    given: dict[str, Any] = {name: known.get(value, value) for name, value in request.query_params.items()}
-    if str(given.get("top", "")).isdecimal():
-        given["top"] = int(str(given["top"])[:9])
-    return {name: value for name, value in given.items() if name in ("top", "all", "details", "explain")} | found
+    given: dict[str, Any] = {
+        name: known.get(value, value)
+        for name, value in request.query_params.items()
+        if name in bodies.OptionsIn.model_fields
+    }
+    if str(given.get("top", "")).isdecimal() and len(given["top"]) < 10:
+        given["top"] = int(given["top"])
+    bodies.checked(bodies.OptionsIn, given)
+    return given
 
 
 def _texts_of(service: Service, given: bodies.CategorizeIn) -> tuple[list[Text], list[str]]:
-    if sum(part is not None for part in (given.text, given.document, given.documents)) != 1:
-        raise Problem(422, "categorize takes a text, a document to review or a list of documents: one of these")
     if given.document is not None:
         return [service.pool.get(given.document).text], [given.id or given.document]
     if given.documents is None:
@@ -295,7 +289,7 @@ def _listed(documents: Iterable[str | bodies.DocumentIn]) -> tuple[list[Text], l
 
 
 async def _categorized(
-    service: Service, texts: list[Text], ids: list[str], given: bodies.CategorizeIn
+    service: Service, texts: list[Text], ids: list[str], given: bodies.OptionsIn
 ) -> list[dict[str, Any]]:
     top = len(service.view.categories) if given.all else given.top
     if (given.details or given.explain) and len(texts) > _MOST_DETAILED:
@@ -339,7 +333,7 @@ async def _begun(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 async def _lines_of_answers(service: Service, request: Request) -> AsyncIterator[bytes]:
     """Categorize documents as their lines come; what is wrong after the first answer ends them with a problem."""
-    options = bodies.checked(bodies.CategorizeIn, _with_query(request, {}))
+    wanted = bodies.checked(bodies.OptionsIn, _options(request))
     count = 0
     try:
         async for documents in _line_batches(request):
@@ -347,7 +341,7 @@ async def _lines_of_answers(service: Service, request: Request) -> AsyncIterator
             texts, ids = _listed(given)
             ids = [one.id or str(count + i) if isinstance(one, bodies.DocumentIn) else str(count + i)
                    for i, one in enumerate(given, 1)]  # fmt: skip
-            found = await _categorized(service, texts, ids, options)
+            found = await _categorized(service, texts, ids, wanted)
             count += len(found)
             yield b"".join(orjson.dumps(one) + b"\n" for one in found)
     except (Problem, ThresherError) as error:
@@ -399,18 +393,25 @@ def _user(holder: Holder, claimed: str | None) -> str:
 
 
 def _add_teaching(app: FastAPI, service: Service) -> None:
-    created = {"201": _content("Kept and learned", outcomes.Taught)}
+    created = {"201": content("Kept and learned", outcomes.Taught)}
 
-    @app.post("/v1/corrections", **_route(outcomes.Taught, takes=bodies.CorrectionIn, responses=created))
+    made = {"id": "$response.body#/id"}
+
+    @app.post(
+        "/v1/corrections",
+        **route("teacher", outcomes.Taught, takes=bodies.CorrectionIn, leads={"undo": made}, responses=created),
+    )
     async def correct(request: Request) -> Response:
         """Keep a correction, learn it, and say what it changed."""
-        holder = _holder(request, "teacher")
+        holder = _holder(request)
         given = await _body(request, bodies.CorrectionIn)
         work = service.write(lambda: service.correct(given, _user(holder, given.user)))
         found, repeated = await asyncio.shield(asyncio.wrap_future(work))
         return _answer(found, 200 if repeated else 201)
 
-    @app.get("/v1/corrections", **_route(outcomes.Corrections))
+    others = {"corrections": {"after": "$response.body#/next"}, "undo": {"id": "$response.body#/corrections/0/id"}}
+
+    @app.get("/v1/corrections", **route("reader", outcomes.Corrections, leads=others))
     async def corrections(
         request: Request,
         limit: Annotated[int, Query(ge=1, le=500)] = 50,
@@ -419,21 +420,24 @@ def _add_teaching(app: FastAPI, service: Service) -> None:
         newest: bool = False,
     ) -> Response:
         """List what was corrected, by whom, and its effect."""
-        _holder(request, "reader")
         work = service.write(lambda: service.corrections(limit, after, before, newest))
         return _answer(await asyncio.wrap_future(work))
 
-    @app.delete("/v1/corrections/{id:path}", **_route(outcomes.Undone))
+    @app.delete("/v1/corrections/{id:path}", **route("teacher", outcomes.Undone))
     async def undo(request: Request, id: str, user: Annotated[str, Query(max_length=200)] = "") -> Response:
         """Take a correction back, as if it had never been."""
-        holder = _holder(request, "teacher")
+        holder = _holder(request)
         work = service.write(lambda: service.undo(id, holder, _user(holder, user)))
         return _answer(await asyncio.shield(asyncio.wrap_future(work)))
 
-    @app.post("/v1/documents", **_route(outcomes.Added, takes=bodies.DocumentsIn))
+    sent = {"id": "$request.body#/documents/0/id"}
+
+    @app.post(
+        "/v1/documents",
+        **route("teacher", outcomes.Added, takes=bodies.DocumentsIn, leads={"document": sent, "set_state": sent}),
+    )
     async def add_documents(request: Request) -> Response:
         """Add documents to review."""
-        _holder(request, "teacher")
         added = known = 0
         async for pairs in _document_batches(request):
             work = service.write(lambda pairs=pairs: service.pool.add(pairs))  # type: ignore[misc]
@@ -441,17 +445,15 @@ def _add_teaching(app: FastAPI, service: Service) -> None:
             added, known = added + new, known + old
         return _answer({"added": added, "known": known})
 
-    @app.get("/v1/documents/{id:path}", **_route(outcomes.Document))
+    @app.get("/v1/documents/{id:path}", **route("reader", outcomes.Document))
     async def document(request: Request, id: str) -> Response:
         """Show a document to review."""
-        _holder(request, "reader")
         service.check_ready()
         return _answer(service.pool.get(id)._asdict())
 
-    @app.patch("/v1/documents/{id:path}", **_route(outcomes.Document, takes=bodies.StateIn))
+    @app.patch("/v1/documents/{id:path}", **route("teacher", outcomes.Document, takes=bodies.StateIn))
     async def set_state(request: Request, id: str) -> Response:
         """Say what has become of a document to review."""
-        _holder(request, "teacher")
         given = await _body(request, bodies.StateIn)
         work = service.write(lambda: service.pool.set_state(id, given.state))
         return _answer((await asyncio.shield(asyncio.wrap_future(work)))._asdict())
@@ -476,31 +478,33 @@ def _add_keeping(app: FastAPI, service: Service) -> None:
     def written(work: Callable[[], Any]) -> Any:
         return asyncio.shield(asyncio.wrap_future(service.write(work)))
 
-    @app.post("/v1/categories", **_route(outcomes.Changed, takes=bodies.CategoryChangeIn))
+    changed = {"category": {"name": "$response.body#/categories/0"}, "undo": {"id": "$response.body#/id"}}
+
+    @app.post("/v1/categories", **route("admin", outcomes.Changed, takes=bodies.CategoryChangeIn, leads=changed))
     async def change_categories(request: Request) -> Response:
         """Add a category, give one another name or threshold, join some, or retire one."""
-        holder = _holder(request, "admin")
-        given = await _body(request, bodies.CategoryChangeIn)
+        holder = _holder(request)
+        given = (await _body(request, bodies.CategoryChangeIn)).root
         id = given.id or uuid4().hex
         return _answer(await written(lambda: service.change_categories(id, given, _user(holder, given.user))))
 
-    @app.post("/v1/model/reload", **_route(outcomes.Reloaded, takes=bodies.ReloadIn))
+    @app.post("/v1/model/reload", **route("admin", outcomes.Reloaded, takes=bodies.ReloadIn))
     async def reload(request: Request) -> Response:
         """Take up the model's file, if it holds another model now."""
-        _holder(request, "admin")
         given = await _body(request, bodies.ReloadIn)
         return _answer(await written(lambda: service.reload(given.new_journal)))
 
-    @app.post("/v1/backup", **_route(outcomes.BackedUp))
+    @app.post("/v1/backup", **route("admin", outcomes.BackedUp, takes=bodies.BackupIn))
     async def back_up(request: Request) -> Response:
         """Write a copy of the journal into a folder within its own."""
-        _holder(request, "admin")
+        await _body(request, bodies.BackupIn)
         return _answer(await written(service.backup))
 
-    @app.get("/v1/export", **_route(None, responses={"200": {"description": "JSON lines", "content": {LINES: {}}}}))
+    lines = {"200": {"description": "JSON lines", "content": {LINES: {}}}}
+
+    @app.get("/v1/export", **route("admin", None, responses=lines))
     async def export(request: Request) -> Response:
         """Give all corrections that stand as documents to train on."""
-        _holder(request, "admin")
         service.check_ready()
         return StreamingResponse(_exported(service), media_type=LINES)
 
@@ -508,11 +512,11 @@ def _add_keeping(app: FastAPI, service: Service) -> None:
 async def _exported(service: Service) -> AsyncIterator[bytes]:
     after = 0
     while True:
-        page = service.write(lambda after=after: list(service.desk.journal.records(after, 200)))  # type: ignore[misc]
+        page = service.write(lambda after=after: list(service.desk.journal.oldest(after, _RECORDS_AT_ONCE)))  # type: ignore[misc]
         records = await asyncio.wrap_future(page)
         for record in records:
             if record.kind == "correction" and record.undone_by is None and record.text is not None:
                 yield orjson.dumps(exported(record, service.renames.renamed(record))) + b"\n"
-        if len(records) < 200:
+        if len(records) < _RECORDS_AT_ONCE:
             return
         after = records[-1].seq

@@ -21,6 +21,7 @@ LARGEST_HEAD, MOST_HEADERS = 32_768, 100  # bytes; and how many
 OPEN = frozenset({"/", "/healthz", "/readyz"})
 ASSETS = "/assets/"
 JSON, LINES = "application/json", "application/x-ndjson"
+WRITING = frozenset({"POST", "PUT", "PATCH"})  # the methods that send a body
 _ONCE = (b"authorization", b"content-encoding", b"content-length", b"content-type", b"origin", b"sec-fetch-site")
 HEADERS = [
     (b"content-security-policy", b"default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -109,8 +110,6 @@ class Guard:
         opens_page = scope["path"] == "/" and scope["method"] == "GET"
         if site not in (b"same-origin", b"none") and not known and not opens_page:
             raise Problem(403, "a page of another origin may not ask")
-        if scope["method"] in ("POST", "PUT", "PATCH"):
-            _check_kind(headers)
 
     def _holder(self, path: str, headers: dict[bytes, bytes]) -> Holder:
         if self.rules.tokens is None:
@@ -173,8 +172,9 @@ def _check_length(headers: dict[bytes, bytes]) -> None:
         raise Problem(415, "a body must be sent as it is, not compressed")
 
 
-def _check_kind(headers: dict[bytes, bytes]) -> None:
-    kind, _, more = headers.get(b"content-type", b"").decode("latin-1").lower().partition(";")
+def check_kind(headers: Iterable[tuple[bytes, bytes]]) -> None:
+    """Refuse a body of a kind that a page of another origin could send without being asked, or in another encoding."""
+    kind, _, more = dict(headers).get(b"content-type", b"").decode("latin-1").lower().partition(";")
     charset = more.partition("charset=")[2].strip(' "') or "utf-8"
     if kind.strip() not in (JSON, LINES) or charset not in ("utf-8", "utf8"):
         raise Problem(415, f"a body must be {JSON}, in UTF-8")

@@ -43,8 +43,7 @@ class Pool:
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        rows = journal.query("SELECT id, text, state FROM documents ORDER BY rowid")
-        self.documents = {id: Pooled(id, json.loads(text), state) for id, text, state in rows}
+        self.documents = {id: Pooled(id, text, state) for id, text, state in journal.documents()}
         self._letters = sum(len(document.plain) for document in self.documents.values())
         self.version = 0  # changes with the documents, not with their states
 

@@ -1,5 +1,6 @@
 """What goes wrong, as problem+json (RFC 9457): a status, a title and one line; never what was sent, nor a path."""
 
+import re
 from typing import Any
 
 import orjson
@@ -14,6 +15,7 @@ TITLES = {
     500: "A fault of ours", 503: "Not now", 507: "The disk is full",
 }  # fmt: skip
 MEDIA = "application/problem+json"
+_QUOTED = re.compile(r"""(?<!\w)('([^'\\]|\\.)*'|"([^"\\]|\\.)*")""")  # as repr writes it
 
 
 class Problem(Exception):  # noqa: N818
@@ -44,11 +46,12 @@ def as_problem(error: errors.ThresherError) -> Problem:
     if isinstance(error, errors.RepeatedIdError):
         return Problem(409, "this id was used before, for something else")
     if isinstance(error, errors.JournalError):
-        return Problem(409, _without_paths(str(error)))
-    return Problem(422, _without_paths(str(error)))
+        return Problem(409, _plain(str(error)))
+    return Problem(422, _plain(str(error)))
 
 
-def _without_paths(said: str) -> str:
+def _plain(said: str) -> str:
+    """Return what an error says without the paths in it, and without what it quotes, which may have been sent."""
     if said.startswith("/"):  # a path may hold blanks, and ends where a colon follows
         said = said.partition(": ")[2]
-    return " ".join(word for word in said.split() if not word.startswith("/"))
+    return " ".join(word for word in _QUOTED.sub("", said).split() if not word.startswith("/"))

@@ -5,7 +5,6 @@ journal, goes through `write`.
 """
 
 import difflib
-import json
 import logging
 import shutil
 import tempfile
@@ -21,12 +20,13 @@ from thresher import __version__
 from thresher.categorizer import Categorizer
 from thresher.datasets.document import Document
 from thresher.desk import Desk, backup, features_digest
-from thresher.errors import JournalBrokenError, ThresherError
+from thresher.errors import JournalBrokenError, JournalError, ThresherError
 from thresher.journal import ADDRESS, LONGEST_ID, Record
 from thresher.renames import Renames
+from thresher.teaching import check_words
 from thresher.text.analysers import Text
 from thresher.web import answers, quality
-from thresher.web.bodies import CategoryChangeIn, CorrectionIn
+from thresher.web.bodies import CategoryChange, CorrectionIn, Merge, NewCategory, NewThreshold, Rename
 from thresher.web.learning_curve import LearningCurve
 from thresher.web.pool import Pool, Pooled
 from thresher.web.problems import Problem, busy
@@ -38,6 +38,7 @@ LATEST_MISTAKES, SHOWN_WORDS = 10, 20
 WATCHED = 200  # corrections over which what is measured on documents held out may fall only so far:
 LARGEST_FALL = 0.02
 MEASURED_EVERY = 25  # corrections
+COMPARED = 500  # names of categories
 _DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _log = logging.getLogger("thresher.web")
 Result = TypeVar("Result")
@@ -92,11 +93,9 @@ class Service:
             "SELECT seq, user, wrong FROM records LEFT JOIN effects USING (seq) "
             "WHERE kind = 'correction' AND undone_by IS NULL ORDER BY seq"
         )
-        bodies = self.desk.journal.query(
-            "SELECT seq, body FROM records WHERE kind = 'correction' AND undone_by IS NULL"
-        )
         self.renames = renames = Renames.of(self.desk.journal)
-        names = (renames.now(name, seq) for seq, body in bodies for name in _categories_of(json.loads(body)))
+        bodies = self.desk.journal.bodies()
+        names = (renames.now(name, seq) for seq, body in bodies for name in _categories_of(body))
         self.named = Counter(name for name in names if name is not None)
         pending = self.desk.effects
         self.curve = LearningCurve(
@@ -123,14 +122,19 @@ class Service:
         return self.shown[1]
 
     def _failed(self, error: BaseException) -> None:
-        if not isinstance(error, Problem | ThresherError):
+        refused = isinstance(error, OSError) and self.state == "starting"  # by the system, which the command line tells
+        if not refused and not isinstance(error, Problem | ThresherError):
             _log.error("a fault of ours", exc_info=error)
         if isinstance(error, JournalBrokenError) or self.state == "starting" or self._is_stuck():
             self.state = "broken"
             self._ended(error)
 
     def _is_stuck(self) -> bool:
-        return hasattr(self, "desk") and self.desk.failed_at > 0
+        """Tell whether a record is kept and not learned, or that cannot be told: only a new start makes it good."""
+        try:
+            return hasattr(self, "desk") and self.desk.is_stuck()
+        except JournalError:
+            return True
 
     def write(self, function: Callable[[], Result]) -> "Future[Result]":
         """Have something done by the writing thread, in its turn, unless the journal breaks before."""
@@ -372,8 +376,6 @@ class Service:
         }, taught.repeated
 
     def _text_of(self, given: CorrectionIn) -> Text:
-        if (given.text is None) == (given.document is None):
-            raise Problem(422, "a correction has a text, or names a document to review: one of the two")
         if given.text is not None:
             return given.text
         return self.pool.get(str(given.document)).text
@@ -406,35 +408,29 @@ class Service:
             raise Problem(409, "this category is known in other letters", nearest=twins)
         check_visible(new)
         if not create:
-            nearest = difflib.get_close_matches(new, known, n=5, cutoff=0.5)
-            raise Problem(422, "a category is unknown (create_category makes it)", nearest=nearest)
+            raise Problem(422, "a category is unknown (create_category makes it)", nearest=nearest(new, known))
         return new
 
     def _check_known(self, model: Categorizer, name: str) -> None:
         if name not in model.categories:
-            nearest = difflib.get_close_matches(name, model.categories, n=5, cutoff=0.5)
-            raise Problem(404, "there is no category of this name", nearest=nearest)
+            raise Problem(404, "there is no category of this name", nearest=nearest(name, model.categories))
 
-    def change_categories(self, id: str, given: CategoryChangeIn, user: str) -> dict[str, Any]:
+    def change_categories(self, id: str, given: CategoryChange, user: str) -> dict[str, Any]:
         """Keep and apply a change of the categories; seed words of a new one are its first document."""
-        names = given.names if given.names is not None else [given.name] if given.name is not None else []
-        if (given.threshold is None) == (given.change == "threshold"):
-            raise Problem(422, "a threshold is given with the change of it, and with no other")
-        if given.words and given.change != "new":
-            raise Problem(422, "words are given with a new category, and with no other change")
+        names = given.names if isinstance(given, Merge) else [given.name]
+        into = clean(given.into) if isinstance(given, Rename | Merge) else ""
+        words = given.words if isinstance(given, NewCategory) else []
+        threshold = given.threshold if isinstance(given, NewThreshold) else 0.0
         if given.change == "new":
             names = [clean(name) for name in names]
-        into = clean(given.into or "")
         if self.desk.journal.by_id(id) is None:
             for name in names if given.change == "new" else [into] if into else []:
                 self._check_new(name, but=names)
-            self._check_words(f"{id} words", given.words)
-        record = self.desk.change_categories(
-            id, given.change, names, into=into, threshold=given.threshold or 0.0, user=user
-        )
+            self._check_words(f"{id} words", words, names)
+        record = self.desk.change_categories(id, given.change, names, into=into, threshold=threshold, user=user)
         try:
-            if given.words:
-                self.desk.correct(f"{id} words", " ".join(given.words), accept=names, user=user)
+            if words:
+                self.desk.correct(f"{id} words", " ".join(words), accept=names, user=user)
         finally:
             self._read_records()
             self._publish()
@@ -447,14 +443,14 @@ class Service:
         if [other for other in twins if other not in but and other != name]:
             raise Problem(409, "this category is known in other letters", nearest=twins)
 
-    def _check_words(self, id: str, words: Sequence[str]) -> None:
+    def _check_words(self, id: str, words: Sequence[str], names: list[str]) -> None:
         """Refuse seed words that could not be learned, before there is a category for them."""
         if words and len(id) > LONGEST_ID:
             raise Problem(422, "id: too long for a change that has words")
         if words and self.desk.journal.by_id(id) is not None:
             raise Problem(409, "this id was used before, for something else")
-        if words and not self.desk.model.features.found_in(" ".join(words)).names:
-            raise Problem(422, "words: there are no features in them")
+        if words:
+            check_words(self.desk.model, self.desk.model.features.found_in(" ".join(words)), names)
 
     def undo(self, id: str, holder: Holder, user: str) -> dict[str, Any]:
         """Take a correction back, as if it had never been; with a new category go the words it was given."""
@@ -483,12 +479,10 @@ class Service:
     def corrections(self, limit: int, after: int | None, before: int | None, newest: bool) -> dict[str, Any]:
         """Return a page of the journal."""
         journal = self.desk.journal
-        if newest or before is not None:
-            found = journal.newest(before, limit + 1)
-        else:
-            found = list(journal.records(after or 0, limit + 1))
-        shown = [answers.recorded(self.desk.with_effect(record)) for record in found[:limit]]
-        return {"corrections": shown, "next": found[limit - 1].seq if len(found) > limit else None}
+        backwards = newest or before is not None
+        found = journal.newest(before, limit + 1) if backwards else journal.oldest(after or 0, limit + 1)
+        shown = [answers.recorded(self.desk.with_effect(record)) for record in found]
+        return {"corrections": shown[:limit], "next": shown[limit - 1]["seq"] if len(shown) > limit else None}
 
     def backup(self) -> dict[str, Any]:
         """Write a copy of the journal beside it, and return the name of its folder and how many records it has."""
@@ -517,6 +511,13 @@ class Service:
             (aside / folder.name / ADDRESS).rename(folder / ADDRESS)
         self.pool.add((document.id, document.text) for document in documents if document.state != "done")
         return {"changed": True, "digest": self.digest()}
+
+
+def nearest(name: str, known: Sequence[str]) -> list[str]:
+    """Return the names most like one; of very many only those about as long, for to compare two takes long."""
+    if len(known) > COMPARED:
+        known = sorted(known, key=lambda other: abs(len(other) - len(name)))[:COMPARED]
+    return difflib.get_close_matches(name, known, n=5, cutoff=0.5)
 
 
 def clean(name: str) -> str:
