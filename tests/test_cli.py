@@ -10,28 +10,29 @@ import pytest
 from thresher.cli import run as call
 from thresher.cli.app import VERBS
 from thresher.datasets.reading import read_documents
-from walk import agrees, commands, run
-
-ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs" / "command-line.md").read_text()
+from walk import HOW_TO, ROOT, WALKS, Walk, agrees, commands, run
 
 
-def test_the_walk_through_every_verb_prints_what_the_page_says(tmp_path: Path) -> None:
-    for command in commands(PAGE):
-        _, printed = run(command.line, tmp_path)
-        shown = [line for line in printed if line]
-        assert agrees(command.printed, shown), "\n".join([command.line, *shown])
+@pytest.mark.parametrize("pages", WALKS, ids=["how-to", "tutorial"])
+def test_the_commands_of_the_documents_print_what_stands_there(pages: list[Path], tmp_path: Path) -> None:
+    with Walk(tmp_path) as walk:
+        for command in (command for page in pages for command in commands(page.read_text())):
+            code, printed = walk.run(command.line)
+            shown = [line for line in printed if line]
+            assert code == 0, command.line
+            assert agrees(command.printed, shown), "\n".join([command.line, *shown])
 
 
 def test_the_readme_s_commands_stand_in_the_walk() -> None:
-    walk = commands(PAGE)
+    walk = [command for page in HOW_TO for command in commands(page.read_text())]
     for command in commands((ROOT / "README.md").read_text()):
         assert command in walk, command.line
 
 
 @pytest.mark.parametrize("verb", [verb.__name__ for verb in VERBS])
-def test_every_verb_stands_in_the_walk_and_has_help(verb: str, tmp_path: Path) -> None:
-    assert re.search(rf"\bthresher {verb}\b", PAGE)
+def test_every_verb_has_a_page_and_help(verb: str, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "how-to" / f"{verb}.md").read_text()
+    assert re.search(rf"^(\$ .*)?thresher {verb}\b", page, re.MULTILINE)
     code, printed = run(f"thresher {verb} --help", tmp_path)
     assert code == 0
     assert any("Usage" in line for line in printed)

@@ -1,0 +1,18 @@
+"""Gives the reference the parameters that a class takes over from its settings, whose text is written once."""
+
+import inspect
+from importlib import import_module
+from typing import Any
+
+import griffe
+
+REFERENCE = "Its parameters are those of"
+
+
+class InheritedParameters(griffe.Extension):
+    """Takes the docstring that a class has when it is imported, where the source only refers to another's."""
+
+    def on_class(self, *, cls: griffe.Class, **_: Any) -> None:
+        """Look at one class."""
+        if cls.docstring is not None and REFERENCE in cls.docstring.value:
+            cls.docstring.value = inspect.getdoc(getattr(import_module(cls.module.path), cls.name)) or ""

@@ -1,0 +1,44 @@
+"""Writes the parts of the documents that the code itself knows: options of verbs, routes of the service, the layout.
+
+.venv/bin/python tools/make_pages.py    # writes them anew, between their marks; a test compares
+
+A part stands between <!-- NAME: start --> and <!-- NAME: end -->.
+"""
+
+import re
+from pathlib import Path
+
+import layout_parts
+import route_parts
+import verb_parts
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def made_parts() -> dict[Path, dict[str, str]]:
+    """Return what each page must say between its marks."""
+    parts = {DOCS / "how-to" / f"{name}.md": {"options": text} for name, text in verb_parts.options().items()}
+    parts[DOCS / "command-line.md"] = {"verbs": verb_parts.verbs(), "shared": verb_parts.shared_options()}
+    parts[DOCS / "api.md"] = {"routes": route_parts.routes()}
+    parts[DOCS / "architecture.md"] = {"layout": layout_parts.layout()}
+    return parts
+
+
+def renewed(page: str, parts: dict[str, str]) -> str:
+    """Return a page with its parts as they should be; a part whose marks are missing is an error."""
+    for name, text in parts.items():
+        marks = re.compile(rf"(<!-- {name}: start -->\n).*?(<!-- {name}: end -->)", re.DOTALL)
+        page, count = marks.subn(lambda found, text=text: f"{found[1]}{text}\n{found[2]}", page)  # type: ignore[misc]
+        if count != 1:
+            raise ValueError(f"the marks of {name!r} stand {count} times in a page, and should once")
+    return page
+
+
+def main() -> None:
+    """Write all parts anew."""
+    for path, parts in made_parts().items():
+        path.write_text(renewed(path.read_text(), parts))
+
+
+if __name__ == "__main__":
+    main()
