@@ -205,6 +205,12 @@ def test_characters_after_a_closing_quote_are_refused() -> None:
     assert [document.text for document in documents(content, skip_bad=True)] == ["fine"]
 
 
+def test_a_refusal_shows_a_tab_as_one_would_write_it() -> None:
+    message = refusal('text\tlabel\n"oil" and gas\ta\n', format="tsv")
+    assert message.startswith(r"2: '\t' expected after")
+    assert message.isprintable()
+
+
 def test_a_return_within_a_field_is_refused_unless_quoted() -> None:
     assert refusal("text,label\na\rb,c\n") == "2: a return within a field (remove it, or put the field into quotes)"
     assert documents('text,label\n"a\rb",c\n')[0].text == "a\rb"

@@ -226,7 +226,7 @@ def test_a_file_that_must_be_labelled_needs_the_field_in_each_record() -> None:
 
 
 def test_a_field_missing_further_down_is_named() -> None:
-    assert refusal(GOOD + b'{"body": "gas"}') == "2: field 'text' is missing (there are: 'body')"
+    assert refusal(GOOD + b'{"note": "gas"}') == "2: field 'text' is missing (there are: 'note')"
 
 
 @pytest.mark.parametrize("most", [0, 1, 2, 3])
@@ -284,3 +284,12 @@ def test_fields_that_only_later_records_have_are_read_too() -> None:
     lines = b"\n".join([first, b'{"title": "T", "body": "long text", "labels": ["y"]}', third])
     assert [document.text for document in documents(lines)] == ["Brief", "T\nlong text", "U"]
     assert [document.categories for document in documents(lines, labelled=True)] == [("x",), ("y",), ("z",)]
+
+
+def test_a_text_is_found_under_the_name_that_its_own_record_has() -> None:
+    plain, fields, body = b'{"text": "oil"}\n', b'{"title": "T", "body": "gas"}\n', b'{"body": "tin"}\n'
+    assert [document.text for document in documents(plain + fields + body)] == ["oil", "T\ngas", "tin"]
+    assert [document.text for document in documents(fields + plain + body)] == ["T\ngas", "oil", "tin"]
+    assert [document.text for document in documents(body + plain + b'{"title": "U"}')] == ["tin", "oil", "U"]
+    message = refusal(plain + body, text="text")
+    assert message.endswith("2: field 'text' is missing (there are: 'body')")

@@ -7,6 +7,7 @@ import lzma
 import os
 import random
 import re
+import subprocess
 import sys
 import threading
 import time
@@ -22,6 +23,7 @@ import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from faults.harness import number_of
 from thresher.datasets.decompression import BUFFER
 from thresher.datasets.document import Document
 from thresher.datasets.lines import Lines
@@ -283,16 +285,17 @@ def test_a_line_of_100_mb_is_refused_with_its_number_and_without_being_held(end:
     ]
 
 
-def test_50_mb_of_jsonl_from_a_pipe_are_read_in_flat_memory() -> None:
-    filler = b"wheat " * 8000
-    pieces = (b'{"id": %d, "text": "%d %s", "labels": ["grain"]}\n' % (i, i, filler) for i in range(1100))
+def test_any_length_of_jsonl_from_a_pipe_is_read_in_flat_memory() -> None:
+    """THRESHER_STREAM_MB=5000 reads five gigabytes."""
+    filler, n_lines = b"wheat " * 8000, 22 * number_of("THRESHER_STREAM_MB", 50)
+    pieces = (b'{"id": %d, "text": "%d %s", "labels": ["grain"]}\n' % (i, i, filler) for i in range(n_lines))
     tracemalloc.start()
     try:
-        count = len([document.id for document in read_documents(Pieces(pieces))])  # type: ignore[arg-type]
-        assert tracemalloc.get_traced_memory()[1] < 12 * MB
+        count = sum(1 for _ in read_documents(Pieces(pieces)))  # type: ignore[arg-type, misc]
+        assert tracemalloc.get_traced_memory()[1] < 12 * MB + 300 * n_lines  # for the texts met before
     finally:
         tracemalloc.stop()
-    assert count == 1100
+    assert count == n_lines
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b" \t \r\n  ", b"\r\r", b"\xef\xbb\xbf", b"\n" * 70_000])
@@ -369,6 +372,45 @@ def test_a_bomb_is_refused_soon(kind: str) -> None:
     message = refusal(io.BytesIO(packed * 8))
     assert message == "<stream>: unpacks to more than 200 times its size (unpack it yourself if that is right)"
     assert time.process_time() - start < 2
+
+
+def gzip_bomb() -> bytes:
+    """Return 10 MB that unpack to 10 GB: one block of zeros again and again."""
+    packer = zlib.compressobj(9, wbits=-15)
+    block = packer.compress(bytes(MB)) + packer.flush(zlib.Z_FULL_FLUSH)
+    return b"\x1f\x8b\x08\0\0\0\0\0\0\x03" + block * 10_240
+
+
+def zstd_bomb() -> bytes:
+    """Return a frame of runs, of 128 KB of one byte each: 10 GB in 320 KB."""
+    run = (2**17 << 3 | 1 << 1).to_bytes(3, "little") + b"a"
+    return b"\x28\xb5\x2f\xfd\x00\x58" + run * 80_000
+
+
+BOMBS = {"gz": gzip_bomb, "xz": lambda: lzma.compress(bytes(2**27), preset=0) * 80, "zst": zstd_bomb}
+READ_A_BOMB = """
+import io, resource, sys
+from thresher.datasets.reading import read_documents
+from thresher.errors import DataError
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+import lzma, zlib, zstandard
+list(read_documents(io.BytesIO(zstandard.compress(b"oil"))))
+data = sys.stdin.buffer.read()
+before = peak()
+try:
+    list(read_documents(io.BytesIO(data)))
+except DataError as error:
+    print((peak() - before) // 1024, error)
+"""
+
+
+@pytest.mark.parametrize("kind", PACKERS)
+def test_ten_gigabytes_in_a_bomb_take_little_memory(kind: str) -> None:
+    run = subprocess.run([sys.executable, "-c", READ_A_BOMB], input=BOMBS[kind](), capture_output=True, check=True)
+    megabytes, message = run.stdout.decode().split(maxsplit=1)
+    assert "unpacks to more than 200 times its size" in message
+    assert int(megabytes) < 64
 
 
 def test_an_xz_file_cannot_claim_gigabytes() -> None:

@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import safetensors.numpy
 from safetensors.numpy import save
 
+from fuzz.mutants import damaged
 from thresher.errors import ModelFileError
 from thresher.model_header import FORMAT, LONGEST_HEADER, MOST_VALUES
 from thresher.store import digest, read_model, write_model
@@ -58,6 +60,12 @@ CRAFTED: dict[str, tuple[bytes, str]] = {
     "0 bytes": (b"", "the file is empty"),
     "7 bytes": (bytes(7), "7 bytes are too few"),
     "9 bytes": (bytes(9), "9 bytes are too few"),
+    "10 bytes": (bytes(10), "header length 0 is out of range"),
+    "header of two bytes": (with_header("{}"), "another product"),
+    "header of two other bytes": (with_header("[]"), "header does not start with {"),
+    "header as long as allowed, and none": (with_header("x" * LONGEST_HEADER), "header does not start with {"),
+    "header as long as the file, and none": (with_header("x" * 20, b""), "header does not start with {"),
+    "header followed by a letter": (with_header(HEAD + b"X"), "something follows the closing brace"),
     "header length 0": (with_header(HEAD, length=0), "header length 0 is out of range"),
     "header length 1": (with_header(HEAD, length=1), "header length 1 is out of range"),
     "header length 2^63": (
@@ -103,11 +111,19 @@ CRAFTED: dict[str, tuple[bytes, str]] = {
     "three offsets": (with_entries(a=entry(offsets=(0, 8, 8))), "has data_offsets"),
     "shape product 2^64": (with_entries(a=entry("U8", (2**32, 2**32), (0, 0))), "which no memory holds"),
     "shape product 2^64, but empty": (with_entries(b"", a=entry("U8", (2**32, 2**32, 0), (0, 0))), "no memory holds"),
+    "shape of 2^63": (with_entries(a=entry("U8", (2**63,), (0, 0))), "has shape [9223372036854775808]"),
+    "shape of 2^63 - 1": (with_entries(a=entry("U8", (2**63 - 1,), (0, 2**63 - 1))), "8 bytes follow the header"),
+    "offsets to 2^63": (with_entries(a=entry("U8", (0,), (2**63, 2**63))), "has data_offsets"),
+    "offsets from 2^63 - 1": (
+        with_entries(a=entry("U8", (0,), (2**63 - 1, 2**63 - 1))),
+        "begins at byte 9223372036854775807",
+    ),
     "shape and itemsize 2^64": (with_entries(a=entry("F64", (2**61,), (0, 0))), "which no memory holds"),
     "shape of 2^62, all of it missing": (
         with_entries(a=entry("U8", (2**62,), (0, 2**62))),
         "8 bytes follow the header",
     ),
+    "shape with many ones": (with_entries(a=entry("U8", (2**40, *(1,) * 31), (0, 2**40))), "8 bytes follow the header"),
     "shape larger than its offsets": (with_entries(a=entry(shape=(3,))), "does not fill data_offsets"),
     "shape negative": (with_entries(a=entry(shape=(-1, -2))), "has shape [-1, -2]"),
     "shape not a list": (with_entries(a=entry(shape="2")), "has shape '2'"),
@@ -132,6 +148,7 @@ CRAFTED: dict[str, tuple[bytes, str]] = {
     "array renamed": (with_entries(b=entry()), "digest does not match"),
     "settings changed": (with_entries(text=manifest(settings={"x": 1})), "digest does not match"),
     "newer format": (with_entries(text=manifest(format=FORMAT + 1)), "format 2 needs a newer thresher"),
+    "newer format, and nobody says whose": (with_entries(text='{"format": 7, "about": 3}'), "format 7 needs a newer"),
     "newer format with other keys": (
         with_entries(text='{"format": 7, "about": {"thresher": "3.1\\n"}}', a=entry("F4")),
         "format 7 needs thresher 3.1\\n, and this one reads up to format 1 (pip install --upgrade thresher)",
@@ -147,10 +164,13 @@ CRAFTED: dict[str, tuple[bytes, str]] = {
     "a second metadata key": (with_header(HEAD.replace(b'{"thr', b'{"x": "", "thr')), "metadata must hold"),
     "pickle": (pickle.dumps({"weights": [1.0] * 100}), "this is a pickle, not a model"),
     "pickle of protocol 2": (pickle.dumps({"weights": [1.0] * 100}, protocol=2), "this is a pickle, not a model"),
+    "pickle of protocol 3": (pickle.dumps({"weights": [1.0] * 100}, protocol=3), "this is a pickle, not a model"),
+    "pickle of protocol 5": (pickle.dumps({"weights": [1.0] * 100}, protocol=5), "this is a pickle, not a model"),
     "zip": (zipped(), "this is a zip archive, not a model"),
     "gzip": (gzip.compress(GOOD, mtime=0), "this is a gzip file, not a model"),
     "gzip with room for its header length": (gzip.compress(os.urandom(MB), mtime=0), "this is a gzip file"),
     "SQLite": (b"SQLite format 3\0" + bytes(100), "this is an SQLite database"),
+    "a list as JSON text": (b"[1, 2, 3, 4, 5, 6, 7, 8]", "this is JSON text, not a model"),
     "JSON text": (b'\xef\xbb\xbf\n{"weights": [1, 2, 3]}', "this is JSON text, not a model"),
     "another product's safetensors": (save({"a": np.zeros(2)}, {"format": "pt"}), "another product"),
     "safetensors without metadata": (save({"a": np.zeros(2, dtype=np.float16)}), "another product"),
@@ -242,6 +262,55 @@ def test_the_file_that_the_crafted_ones_vary_is_good(tmp_path: Path, padding: by
     assert read_model(tmp_path / "m").arrays["a"].tolist() == [0.0, 0.0]
 
 
+@pytest.mark.parametrize(
+    ("code", "dtype"),
+    [
+        ("BOOL", "bool"),
+        ("U8", "uint8"),
+        ("I8", "int8"),
+        ("I32", "<i4"),
+        ("I64", "<i8"),
+        ("F32", "<f4"),
+        ("F64", "<f8"),
+    ],
+)
+def test_the_types_have_the_names_that_other_readers_know(tmp_path: Path, code: str, dtype: str) -> None:
+    array = np.array([1, 0], dtype=dtype)
+    text = manifest(digest=digest({}, {"a": array}))
+    (tmp_path / "m").write_bytes(with_entries(array.tobytes(), text, a=entry(code, (2,), (0, array.nbytes))))
+    assert read_model(tmp_path / "m").arrays["a"].dtype == dtype
+    assert safetensors.numpy.load((tmp_path / "m").read_bytes())["a"].tolist() == array.tolist()
+
+
+def test_a_header_may_be_as_long_as_the_limit_and_hold_as_many_values(tmp_path: Path) -> None:
+    (tmp_path / "m").write_bytes(with_header(HEAD.ljust(LONGEST_HEADER)))
+    read_model(tmp_path / "m")
+    (tmp_path / "m").write_bytes(with_entries(text=manifest(about={"x": "X" * MOST_VALUES})))
+    assert read_model(tmp_path / "m").about == {"x": "X" * MOST_VALUES}
+    around = sum(map(with_entries(text=manifest(about={"x": []})).count, (b",", b"[", b"{")))
+    most = [0] * (MOST_VALUES - around + 1)  # which have one comma less
+    (tmp_path / "m").write_bytes(with_entries(text=manifest(about={"x": most})))
+    assert read_model(tmp_path / "m").about == {"x": most}
+    (tmp_path / "m").write_bytes(with_entries(text=manifest(about={"x": [*most, 0]})))
+    with pytest.raises(ModelFileError, match=f"more than {MOST_VALUES} values"):
+        read_model(tmp_path / "m")
+
+
+def test_a_header_may_name_the_arrays_in_any_order(tmp_path: Path) -> None:
+    first, second = np.arange(2, dtype=np.uint8), np.arange(3, dtype=np.uint8)
+    text = manifest(digest=digest({}, {"a": first, "b": second}))
+    data = with_entries(bytes([0, 1, 0, 1, 2]), text, b=entry("U8", (3,), (2, 5)), a=entry("U8", (2,), (0, 2)))
+    (tmp_path / "m").write_bytes(data)
+    arrays = read_model(tmp_path / "m").arrays
+    assert (arrays["a"].tolist(), arrays["b"].tolist()) == ([0, 1], [0, 1, 2])
+
+
+def test_an_array_may_have_32_dimensions_and_be_empty(tmp_path: Path) -> None:
+    arrays = {"a": np.zeros((1,) * 32), "b": np.zeros((0, 2)), "c": np.zeros((2, 0, 3))}
+    expected = write_model(tmp_path / "m", {}, {}, arrays)
+    assert digest({}, read_model(tmp_path / "m").arrays) == expected
+
+
 def test_a_huge_file_is_refused_by_its_header_alone(tmp_path: Path) -> None:
     path = tmp_path / "huge"
     path.write_bytes(with_entries(b"", a=entry("F64", (2**30,), (0, 2**33))))
@@ -265,33 +334,13 @@ def test_a_pickle_is_never_run(tmp_path: Path) -> None:
     assert not (tmp_path / "canary").exists()
 
 
-def mutant(data: bytes, source: random.Random) -> bytes:
-    """Flip one or two bytes, cut the end, double a part, or edit the length or a digit of the header."""
-    octets = bytearray(data)
-    kind = source.randrange(6)
-    if kind == 0:
-        return data[: source.randrange(len(data))]
-    if kind == 1:
-        octets[:8] = source.choice([source.randrange(2 * len(data)), source.getrandbits(64)]).to_bytes(8, "little")
-    elif kind == 2:
-        begin, end = sorted(source.choices(range(len(data)), k=2))
-        octets[begin:begin] = octets[begin:end]
-    elif kind == 3:
-        digits = [place for place, octet in enumerate(octets) if chr(octet) in "0123456789"]
-        octets[source.choice(digits)] = source.choice(b"0123456789-.e")
-    else:
-        for _ in range(kind - 3):
-            octets[source.randrange(len(data))] ^= source.randrange(1, 256)
-    return bytes(octets)
-
-
 def test_a_mutant_is_refused_or_differs_in_about_alone(tmp_path: Path) -> None:
     path = tmp_path / "news.thresher"
     arrays = {"weights": np.array([[0.5, -1.5], [2.0, 0.0]], dtype=np.float32), "kept": np.array([True, False, True])}
     expected = write_model(path, {"theta": 1.0, "name": "Grüße 😀"}, {"thresher": "0.1.0"}, arrays)
     data, taken = path.read_bytes(), 0
     for seed in range(MUTANTS):
-        path.write_bytes(mutant(data, random.Random(seed)))
+        path.write_bytes(damaged(data, random.Random(seed)))
         with suppress(ModelFileError):
             loaded = read_model(path)
             assert digest(loaded.settings, loaded.arrays) == expected, seed

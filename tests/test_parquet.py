@@ -1,5 +1,6 @@
 """Parquet: columns by name, every type of column either read or refused with its row, nothing damaged taken."""
 
+import pickle
 import random
 import re
 import sys
@@ -148,6 +149,32 @@ def test_a_bad_row_is_refused_with_its_row_group_and_row(path: Path, case: str) 
     assert refusal(path).startswith(f"row group 1, row {row}: {message}")
     found = reading(path, skip_bad=True, allow_empty=True)
     assert len(list(found)) + found.skipped == 2
+
+
+def test_an_extension_type_runs_nothing(path: Path, tmp_path: Path) -> None:
+    """As in CVE-2023-47248: a type of pyarrow's that was unpickled, once, by whoever read the file."""
+
+    class Canary:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return Path.touch, (tmp_path / "canary",)
+
+    for name in ("arrow.py_extension_type", "someone.else"):
+        about = {"ARROW:extension:name": name, "ARROW:extension:metadata": pickle.dumps(Canary())}
+        fields = [pa.field("text", pa.string(), metadata=about), pa.field("label", pa.string())]
+        pq.write_table(pa.table([["oil"], ["a"]], schema=pa.schema(fields)), path)
+        assert [document.text for document in reading(path)] == ["oil"]
+    assert not (tmp_path / "canary").exists()
+
+
+@pytest.mark.parametrize("column", ["text", "label", "other"])
+def test_offsets_that_lead_nowhere_are_not_followed(column: str, monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    good, ends = pa.array(["oil", "gas"]), pa.py_buffer(b"\0\0\0\0\xff\0\0\0\6\0\0\0")  # the first is past the end
+    bad = pa.StringArray.from_buffers(2, ends, good.buffers()[2])
+    columns = {name: bad if name == column else good for name in ("text", "label", "other")}
+    write(path, {name: ["oil", "gas"] for name in columns})
+    batches = [pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))]
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *_, **__: batches)
+    assert refusal(path, skip_bad=True).startswith("is damaged or no Parquet file: ")
 
 
 def test_a_bad_row_further_down_can_be_skipped(path: Path) -> None:

@@ -164,6 +164,7 @@ def test_libmultilabel_puts_an_id_and_categories_before_the_text() -> None:
         ("7", ("a", "b"), "oil rose"), ("2", ("c",), "gas"), ("3", (), "tin"), ("8", (), "zinc")
     ]  # fmt: skip
     assert documents("a b;c\toil", "libmultilabel", separator=";")[0].categories == ("a b", "c")
+    assert [document.id for document in documents("\ta\toil\n\tb\tgas", "libmultilabel")] == ["1", "2"]
 
 
 @pytest.mark.parametrize(("line", "count"), [("oil", 1), ("1\ta\toil\trose", 4)])

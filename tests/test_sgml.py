@@ -2,6 +2,7 @@
 
 import io
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -266,6 +267,35 @@ def test_hostile_files_are_refused_in_linear_time(page: str) -> None:
     start = time.process_time()
     with pytest.raises(DataError):
         read(page)
+    assert time.process_time() - start < 5
+
+
+def billion_laughs() -> str:
+    entities = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">\n' for i in range(1, 10))
+    return f'<!DOCTYPE lewis [\n<!ENTITY l0 "lol">\n{entities}]>\n' + article("<BODY>&l9;</BODY>")
+
+
+def test_entities_are_neither_multiplied_nor_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "secret").write_text("the secret")
+    external = (
+        f'<!DOCTYPE lewis SYSTEM "http://127.0.0.1:9/lewis.dtd" [\n<!ENTITY b SYSTEM "file://{tmp_path}/secret">]>'
+    )
+    opened: list[Any] = []
+    monkeypatch.setattr(Path, "open", lambda *given, **_: opened.append(given))
+    monkeypatch.setattr("builtins.open", lambda *given, **_: opened.append(given))
+    monkeypatch.setattr("socket.socket", lambda *given, **_: opened.append(given))
+    assert [document.text for document in read(billion_laughs())] == ["&l9;"]
+    assert [document.text for document in read(external + article("<BODY>&b;</BODY>"))] == ["&b;"]
+    assert not opened
+
+
+@pytest.mark.parametrize("tag", ["<b>", "<REUTERS NEWID='2'>"])
+def test_a_million_nested_tags_are_refused_soon(tag: str) -> None:
+    start = time.process_time()
+    with pytest.raises(DataError):
+        read(HEAD + "<TEXT>" + tag * 1_000_000)
+    with pytest.raises(DataError):
+        read(tag * 1_000_000)
     assert time.process_time() - start < 5
 
 

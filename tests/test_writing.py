@@ -96,6 +96,14 @@ def test_a_category_that_holds_the_separator_is_refused(format: str) -> None:
     assert "a|b;c" in written([{"labels": ["a|b", "c"]}], format, separator=";")
 
 
+@pytest.mark.parametrize("name", [" a", "a "])
+def test_a_category_whose_blank_a_separator_would_take_is_refused(name: str) -> None:
+    with pytest.raises(DataError, match="begins or ends with a blank, which is lost beside a separator"):
+        written([{"text": "t", "labels": [name, "b"]}], "csv")
+    alone = written([{"text": "t", "labels": [name]}], "csv")
+    assert [document.categories for document in read_documents(io.BytesIO(alone.encode()))] == [(name,)]
+
+
 @pytest.mark.parametrize(
     "cell",
     [
@@ -242,6 +250,16 @@ def test_own_columns_are_kept_after_the_documents_own() -> None:
     (found,) = (converted(document, reading.columns) for document in reading)
     assert found == {"id": "k", "title": "Oil", "text": "It rose", "categories": ["a", "b"], "price": "3"}
     assert list(found) == ["id", "title", "text", "categories", "price"]
+
+
+def test_a_column_that_says_the_same_is_not_written_twice() -> None:
+    first = next(iter(read_documents("sample:train")))
+    assert list(converted(first)) == ["id", "text", "categories", "date", "channel"]
+
+
+def test_a_text_beside_a_dateline_alone_is_kept() -> None:
+    document = Document("loose text", ("a",), "1", {"dateline": "ROME"})
+    assert converted(document) == {"id": "1", "text": "loose text", "categories": ["a"], "dateline": "ROME"}
 
 
 def test_features_are_kept() -> None:

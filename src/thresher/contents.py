@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from thresher.category_names import check_name
 from thresher.choices import Trial
 from thresher.decisions import Decisions
-from thresher.errors import ModelFileError, ThresherError
+from thresher.errors import ModelFileError, ThresherError, printable
 from thresher.kernels.weights import DISCARDED, LARGEST_WEIGHT, LATE, Weights
 from thresher.learners.blocks import Blocks, Matrices, Start
 from thresher.learners.listed_weights import Entries, ListedWeights
@@ -35,6 +35,8 @@ Arrays = dict[str, NDArray[Any]]
 UNSTORED = ("n_threads", "block_width", "choose", "memory")
 # Settings that older files do not have, with what they mean there; so files with these values are as they were.
 LATER: dict[str, Any] = {"bias": 0.0, "sparse": None}
+_LONGEST_LINE = 600
+MOST_COUNTED = 2**53  # what a count stays below, so that a model may go on counting and adding up
 
 
 def pack(model: "Categorizer") -> tuple[dict[str, Any], Arrays]:
@@ -151,10 +153,15 @@ def one_line_refusals(path: str | PathLike[str]) -> Iterator[None]:
     try:
         yield
     except (KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
-        what = f"{type(error).__name__}: {error}".splitlines()[0]
+        what = _line(f"{type(error).__name__}: {error}")
         raise ModelFileError(f"{path}: the contents are not those of a model ({what})") from None
     except (ThresherError, ValueError) as error:
-        raise ModelFileError(f"{path}: {str(error).splitlines()[0]}") from None
+        raise ModelFileError(f"{path}: {_line(str(error))}") from None
+
+
+def _line(said: str) -> str:
+    """Return what was said, which may quote the file, in one line of bearable length."""
+    return printable(said.partition("\n")[0][:_LONGEST_LINE])
 
 
 def unpack_settings(packed: Mapping[str, Any], analyser: Any = None) -> dict[str, Any]:
@@ -177,6 +184,8 @@ def unpack_settings(packed: Mapping[str, Any], analyser: Any = None) -> dict[str
 
 def unpack(packed: Mapping[str, Any], arrays: Arrays, model: "Categorizer") -> None:
     """Fill a new model with what was packed, after checking that it makes sense together."""
+    for name, array in arrays.items():
+        _require(array.ndim == (2 if name == "learner.mistakes" else 1), f"{name} has {array.ndim} dimensions")
     if "choices" in packed:
         _unpack_choices(model, packed["choices"])
     _unpack_features(model, packed, arrays)
@@ -242,7 +251,7 @@ def _stops(arrays: Arrays, name: str, total: int | None = None) -> NDArray[np.in
     """Return checked ends: increasing, the last one at the end of what they cut."""
     stops = arrays[f"{name}.stops"]
     total = len(arrays[f"{name}.letters"]) if total is None else total
-    _require(stops.dtype == np.int64 and stops.ndim == 1, f"{name}.stops is not a list of places")
+    _require(stops.dtype == np.int64, f"{name}.stops is not a list of places")
     ordered = len(stops) == 0 or (stops[0] >= 0 and np.all(stops[1:] >= stops[:-1]))
     _require(ordered, f"{name}.stops is negative or decreases")
     _require((stops[-1] if len(stops) else 0) == total, f"{name}.stops does not end where its letters do")
@@ -258,10 +267,11 @@ def _unpack_features(model: "Categorizer", packed: Mapping[str, Any], arrays: Ar
     model.features.document_counts = arrays["features.documents"]
     model.idf = arrays["features.idf"]
     _require(
-        0 <= packed["n_documents"] <= packed["documents_seen"] < 2**62, "the numbers of documents are out of range"
+        0 <= packed["n_documents"] <= packed["documents_seen"] < MOST_COUNTED,
+        "the numbers of documents are out of range",
     )
     counts = model.features.document_counts
-    _require(counts.dtype == np.int64 and (counts >= 0).all(), "the documents of a feature are not a number")
+    _require(_are_counts(counts), "the documents of a feature are not a number")
     _require(len(model.features.document_counts) == len(stops), "features and their documents differ in number")
     fitted = model.settings["strength"] in WEIGHED and packed["n_documents"] > 0
     _require(len(model.idf) == (len(stops) if fitted else 0), "features and their idf differ in number")
@@ -307,7 +317,9 @@ def _unpack_learner(model: "Categorizer", packed: Mapping[str, Any], arrays: Arr
     categories = np.repeat(np.arange(n_categories), np.diff(stops, prepend=0))
     examples = _counts(arrays, "examples", n_categories)
     for name in _kept_arrays(start.balanced, start.average):
-        _check_weights(model, name, arrays)
+        # A mean weight, which a moment is divided by the examples for, is no larger than weights may be.
+        largest = 4 * float(LARGEST_WEIGHT) * examples[categories] if name == "moment" else LARGEST_WEIGHT
+        _check_weights(model, name, arrays, largest)
     _unpack_counts(learner, arrays, n_categories)
     if sparse:
         learner._blocks = _listed(start, arrays, categories.astype(np.int32), examples, n_features)
@@ -317,15 +329,14 @@ def _unpack_learner(model: "Categorizer", packed: Mapping[str, Any], arrays: Arr
     model.learner = learner
 
 
-def _check_weights(model: "Categorizer", name: str, arrays: Arrays) -> None:
+def _check_weights(model: "Categorizer", name: str, arrays: Arrays, largest: Any) -> None:
     values, kind = arrays[f"weights.{name}"], np.float64 if name == "moment" else np.float32
     same = values.dtype == kind and values.shape == arrays["weights.features"].shape
     _require(same, f"weights.{name} has the wrong shape")
     _require(np.isfinite(values).all(), f"weights.{name} holds NaN or infinity")
-    if name != "moment":
-        signed = model.settings["learner"] == "perceptron"
-        _require((np.abs(values) <= LARGEST_WEIGHT).all(), f"weights.{name} is out of range")
-        _require(signed or (values > 0).all(), f"weights.{name} holds a negative weight, and Winnow has none")
+    _require((np.abs(values) <= largest).all(), f"weights.{name} is out of range")
+    signed = name == "moment" or model.settings["learner"] == "perceptron"
+    _require(signed or (values > 0).all(), f"weights.{name} holds a negative weight, and Winnow has none")
 
 
 def _listed(
@@ -364,18 +375,21 @@ def _unpack_counts(learner: Any, arrays: Arrays, n_categories: int) -> None:
     learner.positives_ = _counts(arrays, "positives", n_categories)
     learner.online_mistakes_ = _counts(arrays, "online_mistakes", n_categories)
     passes, mistakes = arrays["learner.passes"], arrays["learner.mistakes"]
-    _require(passes.dtype == mistakes.dtype == np.int64, "passes and mistakes are not numbers")
-    _require((passes >= 0).all() and (mistakes >= 0).all(), "passes or mistakes are negative")
-    _require(passes.ndim == 1 and len(passes) <= n_categories, "passes and categories differ in number")
-    _require(mistakes.ndim == 2 and mistakes.shape[1] == len(passes), "mistakes and passes differ in number")
+    _require(_are_counts(passes) and _are_counts(mistakes), "passes or mistakes are not numbers from 0")
+    _require(len(passes) <= n_categories, "passes and categories differ in number")
+    _require(mistakes.shape[1] == len(passes), "mistakes and passes differ in number")
     learner.n_passes_, learner.mistakes_ = passes, mistakes
 
 
 def _counts(arrays: Arrays, name: str, n_categories: int) -> NDArray[np.int64]:
     counts = arrays[f"learner.{name}"]
-    _require(counts.dtype == np.int64 and counts.shape == (n_categories,), f"learner.{name} has the wrong shape")
-    _require((counts >= 0).all(), f"learner.{name} is negative")
+    _require(counts.shape == (n_categories,), f"learner.{name} has the wrong shape")
+    _require(_are_counts(counts), f"learner.{name} holds what is no count")
     return counts
+
+
+def _are_counts(counts: NDArray[Any]) -> bool:
+    return counts.dtype == np.int64 and bool(((counts >= 0) & (counts < MOST_COUNTED)).all())
 
 
 def _bits(packed: NDArray[np.uint8], n_features: int, n_categories: int) -> NDArray[np.bool_]:

@@ -14,12 +14,12 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from thresher.errors import DataError, MissingPackageError, ParameterError
+from thresher.errors import DataError, MissingPackageError, ParameterError, printable
 
 BUFFER = 2**20
 _HEAD = 2**16  # bytes that are looked at before the first is read
-# At this size of the pieces a run of zeros unpacks to some 100 MB at most before the ratio is looked at.
-_PIECE = 2**12
+# Pieces of this size unpack to 32 MB each at the most (zstd's runs of one byte) before the ratio is looked at.
+_PIECE = 2**10
 _HARMLESS, _MOST_RATIO = 2**26, 200
 _MOST_MEMORY = 2**28  # that unpacking an .xz file may claim; what xz writes by itself needs a quarter
 
@@ -52,11 +52,6 @@ def name_of(source: Source) -> str:
         return "<stdin>" if source == "-" else printable(fspath(source))
     name = getattr(source, "name", None)
     return printable(name) if isinstance(name, str) else "<stream>"
-
-
-def printable(name: str) -> str:
-    """Return the name of a file without characters that break a line or cannot be encoded."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in name)
 
 
 def open_bytes(source: Source) -> io.BufferedReader:
@@ -134,7 +129,9 @@ class Pieces(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fill a buffer, as far as the next piece goes."""
-        self._ready = self._ready or memoryview(self.piece())
+        if not self._ready:
+            self._ready = memoryview(b"")  # what is left of a piece, though nothing, would keep all of it
+            self._ready = memoryview(self.piece())
         count = min(len(buffer), len(self._ready))
         buffer[:count] = self._ready[:count]
         self._ready = self._ready[count:]

@@ -10,7 +10,7 @@ from thresher.datasets.formulas import restored
 from thresher.datasets.lines import Lines
 from thresher.datasets.options import ReadOptions
 from thresher.datasets.records import Columns, document_of, guessed_columns
-from thresher.errors import DataError
+from thresher.errors import DataError, printable
 
 _OTHER_DELIMITERS = {",": ";\t", "\t": ",;", ";": ",\t"}
 
@@ -154,4 +154,4 @@ class Records:
             raise self._unclosed()
         if "new-line character" in error:
             return self._lines.at(self._start, "a return within a field (remove it, or put the field into quotes)")
-        return self._lines.at(self._start, f"{error} (double the quotes within a quoted field)")
+        return self._lines.at(self._start, f"{printable(error)} (double the quotes within a quoted field)")

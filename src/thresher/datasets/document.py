@@ -7,7 +7,7 @@ _ABOUT = ("dateline",)
 
 
 class Document(NamedTuple):
-    """A text with zero or more categories.
+    """A `text` with zero or more `categories`, and an `id` if it has one.
 
     `fields` holds the parts of the text by name ("title", "body"), where the source tells them apart. `features` holds
     names and values instead of text, as svmlight files do. `columns` is the record as it was read, so that writers

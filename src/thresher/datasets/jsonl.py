@@ -11,7 +11,7 @@ import orjson
 from thresher.datasets.document import Document
 from thresher.datasets.lines import Lines
 from thresher.datasets.options import ReadOptions
-from thresher.datasets.records import Columns, document_of, guessed_anew
+from thresher.datasets.records import Columns, document_of, guessed_anew, with_own_text
 from thresher.errors import DataError
 
 _MEMBER = re.compile(rb'"[ \t\r]*:')
@@ -32,7 +32,8 @@ def read_jsonl(
             known.update(dict.fromkeys(record))
             columns = guessed_anew(columns, known, options)
             on_columns(columns)
-        return document_of(record, columns, options, f"{lines.name}:{number}", str(number))
+        own = with_own_text(columns, record, options)
+        return document_of(record, own, options, f"{lines.name}:{number}", str(number))
 
     return lines.documents(document)
 
@@ -44,6 +45,8 @@ def _record(number: int, line: bytes, lines: Lines) -> dict[str, Any]:
     try:
         record = orjson.loads(line)
     except orjson.JSONDecodeError as error:
+        if "Not enough memory" in error.msg:
+            raise MemoryError from None
         _check_encoding(line, lines)
         raise DataError(_not_json(number, line.strip(), error)) from None
     if type(record) is not dict:

@@ -19,7 +19,7 @@ FEWEST_TRAINING, FEWEST_TEST = 10, 5
 
 
 class Pair(NamedTuple):
-    """A training set, the test set that goes with it, and the categories to learn."""
+    """A training set, `train`, the set `test` that goes with it, and the `categories` to learn."""
 
     train: list[Document]
     test: list[Document]

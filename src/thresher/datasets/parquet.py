@@ -9,7 +9,7 @@ from thresher.datasets.decompression import name_of
 from thresher.datasets.document import Document
 from thresher.datasets.options import ReadOptions
 from thresher.datasets.records import Columns, document_of, guessed_columns
-from thresher.errors import DataError, MissingPackageError
+from thresher.errors import DataError, MissingPackageError, printable
 
 _BATCH = 2048
 
@@ -65,11 +65,21 @@ def _columns_of(names: list[str], name: str, options: ReadOptions) -> Columns:
 
 def _records(batch: Any) -> list[dict[str, Any] | DataError]:
     """Return the rows; only where that fails each is looked at by itself."""
+    _check_bounds(batch)
     try:
         rows: list[dict[str, Any] | DataError] = batch.to_pylist()
     except (ValueError, OverflowError):
         return [_record(batch, row) for row in range(batch.num_rows)]
     return rows
+
+
+def _check_bounds(batch: Any) -> None:
+    """Raise a ValueError for arrays that point outside of themselves; a text that is none is left to its row."""
+    try:
+        batch.validate(full=True)
+    except ValueError as error:
+        if "UTF8" not in str(error):
+            raise
 
 
 def _record(batch: Any, row: int) -> dict[str, Any] | DataError:
@@ -107,4 +117,4 @@ def _document(
 
 
 def _first_line(error: BaseException) -> str:
-    return str(error).partition("\n")[0][:200]
+    return printable(str(error).partition("\n")[0][:200])

@@ -27,8 +27,8 @@ def read_libmultilabel(lines: Lines, options: ReadOptions) -> Iterator[Document 
         cells = lines.text(line).split("\t")
         if len(cells) not in (2, 3):
             raise DataError(f"{len(cells)} columns, where there should be id, categories and text (remove other tabs)")
-        *first, names, text = cells
+        *id, names, text = cells
         categories = checked_categories(names.split(options.separator))
-        return Document(text, categories, first[0] if first else str(number), place=f"{lines.name}:{number}")
+        return Document(text, categories, "".join(id) or str(number), place=f"{lines.name}:{number}")
 
     return lines.documents(document)

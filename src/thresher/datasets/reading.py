@@ -70,10 +70,11 @@ def is_data_suffix(suffix: str) -> bool:
 
 
 class Reading:
-    """The documents of a source, one after the other, and what was noticed on the way.
+    """The documents of a source, one after the other, and what was noticed on the way; `read_documents` makes it.
 
-    `format` and `columns` say what was guessed. `documents` counts those read, `skipped` those that could not be, of
-    which `first_skipped` holds the first ten messages; `warnings` holds the first ten of `n_warnings` remarks.
+    `name` is the source's, `options` are those that it is read with; `format` and `columns` say what was guessed.
+    `documents` counts those read, `skipped` those that could not be, of which `first_skipped` holds the first ten
+    messages; `warnings` holds the first ten of `n_warnings` remarks.
     """
 
     def __init__(self, name: str, format: str, options: ReadOptions) -> None:
@@ -258,7 +259,21 @@ def guessed_format(head: bytes, options: ReadOptions) -> str:
 
 
 class Look(NamedTuple):
-    """What a dry look at a source found: what would be read, and the first document."""
+    """What a dry look at a source found.
+
+    Parameters
+    ----------
+    name, format, columns : str, str, Columns or None
+        The source, how it would be read, and which of its columns are what.
+    documents, whole : int, bool
+        How many were looked at, and whether these are all.
+    categories : dict from str to int
+        How many of them have which, the most frequent first.
+    first : Document
+        The first one.
+    warnings : list of str
+        What was noticed.
+    """
 
     name: str
     format: str
@@ -283,7 +298,10 @@ class Look(NamedTuple):
 
 
 def look(source: Source, *, format: str | None = None, most: int = 1000, **options: Any) -> Look:
-    """Read the first documents of a source, and say what was guessed."""
+    """Read the first documents of a `source`, at `most` so many, and say what was guessed.
+
+    `format` and `options` are those of `read_documents`.
+    """
     reading = read_documents(source, format=format, **options)
     documents = list(islice(reading, most + 1))
     whole, documents = len(documents) <= most, documents[:most]

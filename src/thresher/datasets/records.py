@@ -72,6 +72,15 @@ def guessed_anew(columns: Columns | None, names: Iterable[str], options: ReadOpt
     return found._replace(categories=tuple(dict.fromkeys((*before, *found.categories))))
 
 
+def with_own_text(columns: Columns, record: Mapping[str, Any], options: ReadOptions) -> Columns:
+    """Return the columns of a record; it may have its text under another well-known name than those before it."""
+    missing = {field for field, column in columns.text.items() if field != "title" and column not in record}
+    own = _first(list(record), _TEXTS) if missing and not options.text else ""
+    if not own:
+        return columns
+    return columns._replace(text={f: own if f in missing else column for f, column in columns.text.items()})
+
+
 def _listed(names: list[str]) -> str:
     return ", ".join(repr(name) for name in names[:20]) + (", ..." if len(names) > 20 else "") or "none"
 

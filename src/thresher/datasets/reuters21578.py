@@ -64,7 +64,7 @@ _DAMAGES = (
 
 
 def read_reuters(split: str = "modapte:train", path: Path | None = None) -> list[Document]:
-    """Return the documents of a split, in the order of the files; `COUNTS` names the splits and their sizes.
+    """Return the documents of a `split`, in the order of the files; `COUNTS` names the splits and their sizes.
 
     "modlewis" and "modapte" are the splits of the collection's own README, each with a "train", a "test" and an
     "unused" part. "modapte90" has the documents of "modapte" and only those 90 categories that have a training and a
@@ -107,7 +107,7 @@ def _found_in(place: Path) -> Path | None:
 
 
 def load(path: Path | None = None) -> list[Document]:
-    """Return all documents, in the order of the files, after counting them."""
+    """Return all documents of the archive or folder `path`, in the order of the files, after counting them."""
     path = find() if path is None else path
     if path is None:
         raise DataError(f"Reuters-21578 is not here ({GET_IT})")
@@ -165,7 +165,7 @@ aptemod:test)
 
 
 def select(documents: list[Document], split: str) -> list[Document]:
-    """Return the documents of a split, of all documents."""
+    """Return those `documents`, of all, that are in a `split`."""
     check_split(split)
     name, _, part = split.partition(":")
     if name == "all":

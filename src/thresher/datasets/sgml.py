@@ -41,7 +41,8 @@ def read_sgml(
     """Yield the documents of one file, in its order.
 
     `source` is bytes, or what gives them piece by piece, as an open file does. `name` stands in messages and in the
-    documents' `place`. `seen` holds the NEWIDs of files read before, and gets those of this one.
+    documents' `place`. `seen` holds the NEWIDs of files read before, and gets those of this one. `encoding` is that
+    of the file.
 
     The title and the body are fields and, one under the other, the text; a document with neither (TYPE="UNPROC") has
     what its TEXT holds. Control characters become blanks, a title one line, and the line "Reuter" at the end is left

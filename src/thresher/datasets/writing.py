@@ -5,7 +5,7 @@ apostrophe before it, unless it is a number.
 """
 
 import csv
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from os import PathLike
@@ -30,6 +30,8 @@ _BATCH = 2048
 def converted(document: Document, columns: Columns | None = None) -> dict[str, Any]:
     """Return the record that a document becomes: id, title if it has one, text, categories, then its other columns.
 
+    `columns` of the reading that gave the `document` tell which columns it was made of; these are not repeated.
+
     >>> converted(Document("wheat rose", ("grain",), "7", columns={"labels": "grain", "price": 3}), None)
     {'id': '7', 'text': 'wheat rose', 'categories': ['grain'], 'labels': 'grain', 'price': 3}
     """
@@ -46,12 +48,15 @@ def converted(document: Document, columns: Columns | None = None) -> dict[str, A
     for name in _read_columns(columns):
         own.pop(name, None)
     others = {name: part for name, part in fields.items() if name not in ("body", "text") and name not in own} | own
-    return record | {f"given_{name}" if name in record else name: value for name, value in others.items()}
+    new = {name: value for name, value in others.items() if name not in record or value != record[name]}
+    return record | {f"given_{name}" if name in record else name: value for name, value in new.items()}
 
 
 def _text_without_title(document: Document, fields: Mapping[str, str]) -> str:
-    if not document.fields or "body" in fields:
-        return fields.get("body", document.text)
+    if isinstance(document.content, str):  # none of the fields holds text, but for what only tells of it
+        return document.text
+    if "body" in fields:
+        return fields["body"]
     return "\n".join(part for name, part in fields.items() if name != "dateline")
 
 
@@ -66,9 +71,10 @@ def _read_columns(columns: Columns | None) -> list[str]:
 def write_records(
     path: str | PathLike[str], records: Iterable[Record], *, format: str | None = None, separator: str = "|"
 ) -> int:
-    """Write records to a file by its extension, or in "jsonl", "csv", "tsv" or "parquet"; returns how many.
+    """Write `records` to the file `path`, whole or not at all; returns how many.
 
-    Lists are joined with the separator in CSV and TSV.
+    `format` is "jsonl", "csv", "tsv" or "parquet", or what the file's name ends in. Lists are joined with the
+    `separator` in CSV and TSV.
     """
     format = format or written_format(path)
     with whole_file(path) as file:
@@ -201,13 +207,23 @@ def _check_columns(record: Record, names: list[str], number: int) -> None:
         raise DataError(f"record {number} has a column {new!r} that the first {_HEAD} have not (write JSONL instead)")
 
 
+def _check_separable(names: Sequence[str], separator: str) -> None:
+    """Refuse names that would come back as others from one cell."""
+    within = next((name for name in names if separator in name), None)
+    if within is not None:
+        raise DataError(f"{within!r} holds the separator {separator!r} (choose another with --separator)")
+    blank = next((name for name in names if name != name.strip(" ")), None)
+    if blank is not None and len(names) > 1:
+        raise DataError(
+            f"{blank!r} begins or ends with a blank, which is lost beside a separator (write JSONL instead)"
+        )
+
+
 def _cell(value: Any, separator: str) -> str:
     if value is None:
         return ""
     if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
-        within = next((item for item in value if separator in item), None)
-        if within is not None:
-            raise DataError(f"{within!r} holds the separator {separator!r} (choose another with --separator)")
+        _check_separable(value, separator)
         return defused(separator.join(value))
     if isinstance(value, str):
         return defused(value)

@@ -14,6 +14,7 @@ SPACE, TILDE, AMPERSAND = map(ord, " ~&")
 NONE = np.zeros(0, dtype=np.int64)
 FARTHEST_IN_SENTENCE, FARTHEST_IN_DOCUMENT = 40, 100
 LONGEST_IN_SETS = 2000  # words of a document that are paired: pairs take much memory
+MOST_CHOICES = 2**20  # of words of one document: what comes after the words that so many begin at is left out
 
 
 def document_of(tokens: Tokens) -> NDArray[np.int64]:
@@ -77,6 +78,7 @@ def ngrams(tokens: Tokens, n: int) -> Tokens:
 def sparse_ngrams(tokens: Tokens, n: int, window: int) -> Tokens:
     """Return all ordered choices of n tokens within a window, gaps or not: "oil~rose" (Cohen and Singer, 1996)."""
     shapes = [np.array((0, *rest)) for rest in combinations(range(1, window), n - 1)]
+    tokens = _shortened(tokens, MOST_CHOICES // len(shapes))
     members = np.concatenate([np.arange(len(tokens.stops))[:, None] + shape for shape in shapes])
     return joined(tokens, _within(tokens, members), TILDE)
 

@@ -214,6 +214,15 @@ class TextFeatures:
                 counts[name] = counts.get(name, 0) + 1
         return FeatureCounts(list(counts), list(counts.values()))
 
+    def limit(self, most: int) -> None:
+        """Take up no new feature where so many are known, or `max_features`."""
+        self.vocabulary.most = min(most, self.max_features) + int(self.has_constant)
+
+    def would_know(self, found: FeatureCounts) -> bool:
+        """Tell whether a text has a feature that is known, or one that would be if the text were learned."""
+        has_room = self.vocabulary.count < self.vocabulary.most
+        return bool(found.names) and (has_room or len(self._row_of(found, grow=False)[0]) > 0)
+
     def view(self) -> "TextFeatures":
         """Return features that share what they know with these, and take up nothing that is learned later."""
         twin = copy(self)

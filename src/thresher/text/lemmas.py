@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.errors import ParameterError, ThresherError
+from thresher.errors import MissingPackageError, ParameterError
 from thresher.kernels.tokens import Tokens
 from thresher.text.derived import replaced
 from thresher.text.vocabulary import Vocabulary
@@ -53,7 +53,7 @@ def lemmatizer(language: str) -> Callable[[str], str]:
 
         lemmatize("word", lang=language)
     except ImportError:
-        raise ThresherError(_NEEDED) from None
+        raise MissingPackageError(_NEEDED) from None
     except ValueError:
         raise ParameterError(
             f"analyser='lemmas:{language}': the language is not known to simplemma (allowed: de, fr, ...)"
@@ -102,7 +102,7 @@ def _english_tools() -> tuple[Callable[..., Any], Callable[..., Any]]:
         from lemminflect import getLemma
         from textblob.en import tag
     except ImportError:
-        raise ThresherError(_NEEDED) from None
+        raise MissingPackageError(_NEEDED) from None
     with warnings.catch_warnings():  # textblob leaves its lexicon's file to the garbage collector
         warnings.simplefilter("ignore", ResourceWarning)
         tag("word")

@@ -1,0 +1,57 @@
+"""What is asked of the analysers, whatever text comes: the naive twin's tokens, within bounds and where they stand."""
+
+from functools import cache
+
+import naive_tokens
+from fuzz.readers import one_line
+from thresher.errors import TextError
+from thresher.text.analysers import Analyser
+from thresher.text.features import TextFeatures
+from thresher.text.tokens import places_in, tokenize, words
+
+PARTS = (
+    "words", "words+ngrams:3", "words+sparse:2:5", "sparse:3:9", "words+sets:sentence", "sets:document",
+    "words+chars:3-5+title", "chars:1-9",
+)  # fmt: skip
+LONGEST = 64  # characters of a word; other names are made of a few
+
+
+@cache
+def features(parts: str) -> TextFeatures:
+    return TextFeatures(parts, min_count=1)
+
+
+def words_of(data: bytes) -> None:
+    """Analyse a text, which may hold lone surrogates, on its own and beside others."""
+    try:
+        given = data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        given = data.decode("utf-8", "ignore")
+    try:
+        (found,) = words(tokenize([given]))
+    except TextError as error:
+        one_line(error)
+        assert any("\ud800" <= letter <= "\udfff" for letter in given), given
+        return
+    assert found == naive_tokens.tokens(given)
+    assert words(tokenize(["a b", given, "", given])) == [["a", "b"], found, [], found]
+    begins, ends = places_in(given)
+    assert all(0 <= begin < end <= len(given) for begin, end in zip(begins, ends, strict=True))
+    check_analyser(PARTS[len(data) % len(PARTS)], given)
+
+
+def check_analyser(parts: str, given: str) -> None:
+    """Features are bounded in number and length, and stand within the text; a title is a field like any other."""
+    analyser = Analyser(parts)
+    for tokens in analyser([given, {"title": given, "body": given, "other": given}], positions=True):
+        assert len(tokens.documents) == 2
+        assert len(tokens.stops) == (tokens.documents[-1] if len(tokens.documents) else 0)
+        for name in [name for row in words(tokens) for name in row]:
+            assert 0 < len(name) <= 3 * LONGEST + 10, name
+    places = features(parts).occurrences(given)
+    for name, where in places.items():
+        assert name
+        assert all(0 <= start <= end <= len(given) for start, end in where)
+    counts = features(parts).found_in(given)
+    assert sorted(places) == sorted(counts.names)
+    assert all(count == len(places[name]) for name, count in zip(counts.names, counts.counts, strict=True))
