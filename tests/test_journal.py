@@ -1,19 +1,24 @@
 """The file that holds every correction: durable, whole or refused, and owned by one process."""
 
+import json
 import os
+import resource
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from thresher.errors import JournalBusyError, JournalError, JournalFullError
-from thresher.journal import FILE, Journal, Record
+from thresher.errors import JournalBrokenError, JournalBusyError, JournalError, JournalFullError
+from thresher.journal import FILE, Journal, Record, exported
 
 
 @pytest.fixture
@@ -24,7 +29,12 @@ def folder(tmp_path: Path) -> Path:
 def append(journal: Journal, number: int) -> Record:
     features = [(f"word {number}", 1), ("ünïcode \0", 2)]
     return journal.append(
-        f"id {number}", "correction", "ada", {"accept": ["a"]}, text={"title": "z", "body": "a\0"}, features=features
+        f"id {number}",
+        "correction",
+        "ada",
+        {"accept": ["a"], "reject": []},
+        text={"title": "z", "body": "a\0"},
+        features=features,
     )
 
 
@@ -46,9 +56,10 @@ def test_what_durability_rests_on_is_set(folder: Path) -> None:
     with Journal(folder, create=True) as journal:
         found = {
             name: journal._connection.execute(f"PRAGMA {name}").fetchone()[0]
-            for name in ("journal_mode", "synchronous", "locking_mode")
+            for name in ("journal_mode", "synchronous", "locking_mode", "mmap_size", "foreign_keys")
         }
-    assert found == {"journal_mode": "wal", "synchronous": 2, "locking_mode": "exclusive"}
+    wanted = {"journal_mode": "wal", "synchronous": 2, "locking_mode": "exclusive", "mmap_size": 0, "foreign_keys": 1}
+    assert found == wanted
     assert not (folder / f"{FILE}-shm").exists()
     assert folder.stat().st_mode & 0o777 == 0o700
 
@@ -71,12 +82,13 @@ def test_a_known_id_is_not_written_twice(folder: Path) -> None:
                 journal.append(id, "correction", "", {})
 
 
-def test_a_failed_transaction_leaves_nothing(folder: Path) -> None:
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
+def test_a_failed_transaction_leaves_nothing(folder: Path, error: type[BaseException]) -> None:
     with Journal(folder, create=True) as journal:
         append(journal, 1)
-        with suppress(ZeroDivisionError), journal.transaction() as connection:
+        with suppress(error), journal.transaction() as connection:
             connection.execute("DELETE FROM records")
-            raise ZeroDivisionError
+            raise error
         with pytest.raises(JournalError, match="no such table: nowhere"), journal.transaction() as connection:
             connection.execute("DELETE FROM nowhere")
         assert journal.last() == 1
@@ -134,7 +146,7 @@ def test_damage_is_found(folder: Path) -> None:
         for number in range(1, 200):
             append(journal, number)
         journal._connection.execute("DELETE FROM records WHERE seq = 5")
-        assert journal.check() == ["1 records are missing"]
+        assert journal.check() == ["record 5 is missing (restore a backup)"]
     data = bytearray((folder / FILE).read_bytes())
     data[len(data) // 2 : len(data) // 2 + 3000] = bytes(3000)
     (folder / FILE).write_bytes(bytes(data))
@@ -164,7 +176,7 @@ journal = Journal(sys.argv[1], create=True)
 number = journal.last()
 while True:
     number += 1
-    journal.append(f"id {number}", "correction", "ada", {"accept": ["a"]}, text="crude oil " * 20)
+    journal.append(f"id {number}", "correction", "ada", {"accept": ["a"], "reject": []}, text="crude oil " * 20)
     print(number, flush=True)
 """
 
@@ -184,3 +196,226 @@ def test_what_was_acknowledged_outlives_the_process(folder: Path) -> None:
             assert [record.seq for record in journal.records()] == list(range(1, journal.last() + 1))
             assert journal.check() == []
             acknowledged = journal.last()
+
+
+# What records are asked for.
+
+
+def effect(*mistakes: str) -> dict[str, Any]:
+    return {"predicted": ["a"], "mistakes": list(mistakes), "promoted": {}, "demoted": {}}
+
+
+def seqs(records: Iterable[Record]) -> list[int]:
+    return [record.seq for record in records]
+
+
+def test_a_record_says_when_and_by_whom(folder: Path) -> None:
+    with Journal(folder, create=True) as journal:
+        before = datetime.now(UTC)
+        record = journal.append("a", "skip", "ada", {"seqs": []})
+        when = datetime.fromisoformat(record.time)
+        assert before - timedelta(milliseconds=1) <= when <= datetime.now(UTC)
+        assert (record.time[-10], record.time[-6:], record.user) == (".", "+00:00", "ada")
+        assert (record.text, record.features, record.undone_by, record.effect) == (None, None, None, None)
+
+
+def test_records_are_listed_from_both_ends_without_their_features(folder: Path) -> None:
+    with Journal(folder, create=True) as journal:
+        assert list(journal.newest()) == list(journal.oldest()) == []
+        for number in range(1, 46):  # more than are read at a time
+            append(journal, number)
+        assert seqs(journal.newest()) == list(range(45, 0, -1))
+        assert seqs(journal.oldest()) == list(range(1, 46))
+        assert seqs(journal.newest(limit=41)) == list(range(45, 4, -1))
+        assert seqs(journal.oldest(limit=40)) == list(range(1, 41))
+        assert seqs(journal.newest(before=4, limit=2)) == [3, 2]
+        assert seqs(journal.oldest(after=42, limit=2)) == [43, 44]
+        assert seqs(journal.newest(before=1)) == seqs(journal.oldest(after=45)) == []
+        whole = journal.by_id("id 45")
+        assert whole is not None
+        assert list(journal.newest(limit=1)) == list(journal.oldest(after=44)) == [whole._replace(features=None)]
+
+
+def test_records_of_a_kind_are_found_in_their_order(folder: Path) -> None:
+    with Journal(folder, create=True) as journal:
+        for number, kind in enumerate(("undo", "skip", "undo", "skip")):
+            journal.append(str(number), kind, "", {"seqs": []})
+        assert seqs(journal.of_kind("undo")) == [1, 3]
+        assert seqs(journal.of_kind("categories")) == []
+
+
+def test_mistakes_are_found_by_category(folder: Path) -> None:
+    with Journal(folder, create=True) as journal:
+        for number in range(1, 7):
+            append(journal, number)
+        journal.keep_effects({1: effect("a"), 2: effect("b", "c"), 3: effect(), 4: effect("a"), 5: effect("c", "a")})
+        journal.append("u", "undo", "", {"seqs": [4]}, undoes=[4])
+        found = journal.mistakes_of(["a"], 10)
+        assert seqs(found) == [5, 1]
+        assert (found[0].effect, found[0].text, found[0].features) == (
+            effect("c", "a"),
+            {"title": "z", "body": "a\0"},
+            None,
+        )
+        assert seqs(journal.mistakes_of(["a", "b"], 10)) == [5, 2, 1]
+        assert seqs(journal.mistakes_of(["c", "b"], 1)) == [5]
+        assert journal.mistakes_of(["d"], 10) == []
+
+
+def test_corrections_that_stand_are_found_by_their_features(folder: Path) -> None:
+    with Journal(folder, create=True) as journal:
+        for number, (kind, digest) in enumerate(
+            [("correction", "x"), ("correction", "y"), ("skip", "x"), ("correction", "x"), ("correction", "x")]
+        ):
+            body: dict[str, Any] = {"categories": [], "seqs": []}
+            journal.append(str(number), kind, "", body, text="oil", features=[("oil", 1)], digest=digest)
+        journal.append("u", "undo", "", {"seqs": [4]}, undoes=[4])
+        assert seqs(journal.of_features("x")) == [1, 5]
+        assert [(record.text, record.features) for record in journal.of_features("x")] == [(None, None)] * 2
+        assert journal.of_features("z") == []
+
+
+def test_effects_go_with_the_next_record_and_may_be_told_again(folder: Path) -> None:
+    with Journal(folder, create=True) as journal:
+        append(journal, 1)
+        journal.append("b", "correction", "", {"categories": []}, effects={1: effect()})
+        journal.keep_effects({1: effect("a")})
+        assert [record.effect for record in journal.records()] == [effect("a"), None]
+        assert (
+            journal.append("b", "correction", "", {"categories": []}, effects={2: effect()}).effect is None
+        )  # it is known: nothing is written
+        assert journal.query("SELECT seq, wrong FROM effects") == [(1, 1)]
+        with pytest.raises(JournalError, match="FOREIGN KEY"):
+            journal.keep_effects({7: effect()})
+
+
+def documents(journal: Journal) -> list[tuple[str, str]]:
+    return [(id, state) for id, state in journal.query("SELECT id, state FROM documents ORDER BY id")]
+
+
+def add_documents(journal: Journal, **texts: str) -> None:
+    with journal.transaction() as connection:
+        rows = [(id, json.dumps(text), "open") for id, text in texts.items()]
+        connection.executemany("INSERT INTO documents VALUES (?, ?, ?)", rows)
+
+
+def test_a_document_is_done_with_its_correction(folder: Path) -> None:
+    with Journal(folder, create=True) as journal:
+        add_documents(journal, a="one", b="two")
+        journal.append("1", "correction", "", {"categories": ["x"]}, text="one")
+        assert documents(journal) == [("a", "open"), ("b", "open")]
+        journal.append("2", "correction", "", {"categories": ["x"], "document": "b"}, text="two")
+        assert documents(journal) == [("a", "open"), ("b", "done")]
+
+
+@pytest.mark.parametrize("length", [1, 5000])  # in a page with others, and over several pages of its own
+def test_a_forgotten_text_goes_with_its_documents_and_from_the_file(folder: Path, length: int) -> None:
+    secret = "one secret " * length
+    with Journal(folder, create=True) as journal:
+        add_documents(journal, a=secret, b="another secret", c="a third", d=secret)
+        journal.append("1", "correction", "", {"categories": [], "document": "b"}, text=secret, features=[("one", 1)])
+        journal.append("2", "correction", "", {"categories": [], "document": "c"}, text="a third")
+    with Journal(folder) as journal:  # so that the text stands in the file, and not in the log alone
+        journal._connection.execute("PRAGMA secure_delete=0").fetchall()  # which some builds of SQLite have, others not
+        journal.forget_text(1)
+        assert documents(journal) == [("c", "done")]
+        assert [record.text for record in journal.records()] == [None, "a third"]
+        assert next(journal.records()).features == [("one", 1)]
+        held = b"".join(file.read_bytes() for file in folder.iterdir())  # at once, not only when it is closed
+        assert b"secret" not in held
+        assert b"a third" in held
+
+
+# A file that is begun, opened and closed.
+
+
+def test_a_journal_is_not_begun_unasked(folder: Path) -> None:
+    with pytest.raises(JournalError, match=r"model\.journal: there is no journal here"):
+        Journal(folder)
+    assert not folder.exists()
+
+
+def test_the_name_of_a_new_journal_is_on_the_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr("thresher.journal.sync_folder", synced.append)
+    Journal(folder, create=True).close()
+    assert synced == [folder]
+    Journal(folder, create=True).close()
+    assert synced == [folder]
+
+
+def test_the_file_says_what_it_is(folder: Path) -> None:
+    Journal(folder, create=True).close()
+    head = (folder / FILE).read_bytes()[:100]
+    assert (head[68:72], head[60:64]) == (b"Thre", (2).to_bytes(4, "big"))  # where `file` looks, and the version
+
+
+def test_a_journal_is_there_if_its_log_alone_holds_something(folder: Path) -> None:
+    assert not Journal.is_in(folder)
+    folder.mkdir()
+    (folder / FILE).touch()
+    assert not Journal.is_in(folder)
+    (folder / f"{FILE}-wal").write_bytes(b"x")
+    assert Journal.is_in(str(folder))
+
+
+def test_a_database_that_is_not_ours_is_not_made_ours(folder: Path) -> None:
+    folder.mkdir()
+    _execute(folder / FILE, "CREATE TABLE others (name TEXT)")
+    with pytest.raises(JournalError, match=f"{FILE}: this is not a journal of Thresher's"):
+        Journal(folder, create=True)
+    _execute(folder / FILE, "INSERT INTO others VALUES ('still here')")
+
+
+def test_closing_twice_closes_once(folder: Path) -> None:
+    journal = Journal(folder, create=True)
+    journal.close()
+    with (folder / "other").open("w") as other:  # it has the number that the lock had
+        journal.close()
+        other.write("still open")
+    with pytest.raises(JournalError, match="closed"):
+        journal.last()
+
+
+# What SQLite says becomes an error that a caller can act on.
+
+
+def test_a_file_that_others_have_open_is_busy(folder: Path) -> None:
+    Journal(folder, create=True).close()
+    other = sqlite3.connect(folder / FILE, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    begun = time.monotonic()
+    with pytest.raises(JournalBusyError, match=r"locked \(another process has it open\)"):
+        Journal(folder)
+    assert time.monotonic() - begun < 3
+    other.close()
+
+
+def test_a_failing_disk_breaks_the_journal(folder: Path) -> None:
+    with Journal(folder, create=True) as journal:
+        append(journal, 1)
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+        try:
+            with pytest.raises(JournalBrokenError, match=r"error \(look after the disk, then start again\)") as caught:
+                append(journal, 2)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert str(caught.value).startswith(f"{folder / FILE}: ")
+    with Journal(folder) as again:
+        assert (again.last(), again.check()) == (1, [])
+
+
+def test_a_correction_is_exported_as_a_document() -> None:
+    record = Record(
+        7, "x", "correction", "2024-02-29T00:00:00.000+00:00", "ada", {}, "tin mine", [("tin", 1)], "d", None
+    )
+    about = {"id": "x", "user": "ada", "time": record.time}
+    some = record._replace(body={"accept": ["a"], "reject": ["b"], "document": "3"})
+    assert exported(some) == {"text": "tin mine", "categories": ["a"], "accept": ["a"], "reject": ["b"]} | about
+    none = record._replace(body={"accept": [], "reject": ["b"]}, text={"title": "t", "body": "b"})
+    assert exported(none) == {"title": "t", "body": "b", "accept": [], "reject": ["b"]} | about
+    whole = record._replace(body={"categories": []})
+    assert exported(whole) == {"text": "tin mine", "categories": []} | about
+    assert exported(some, {"accept": ["new"], "reject": []})["categories"] == ["new"]
+    assert next(iter(exported(some))) == "id"

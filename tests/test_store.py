@@ -7,15 +7,18 @@ import resource
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save
 
 from thresher.errors import ModelFileError, ThresherError
-from thresher.model_header import LONGEST_HEADER, MOST_VALUES
+from thresher.model_header import LONGEST_HEADER, MOST_VALUES, TYPES, metadata, read_header
 from thresher.store import digest, read_model, write_model
 
 SOURCES = sorted((Path(__file__).parent.parent / "src").rglob("*.py"))
@@ -96,6 +99,21 @@ def test_a_model_can_be_saved_onto_the_path_it_was_loaded_from(model: Path) -> N
 
 def test_the_safetensors_library_reads_the_same_arrays(model: Path) -> None:
     assert_same_arrays(load_file(model), ARRAYS)
+
+
+@given(
+    st.dictionaries(
+        st.text(st.characters(codec="utf-8"), max_size=5),
+        st.tuples(st.sampled_from(sorted(TYPES.values())), st.lists(st.integers(0, 3), max_size=3)),
+        max_size=8,
+    )
+)
+def test_a_file_is_what_the_safetensors_library_would_write(kinds: dict[str, tuple[str, list[int]]]) -> None:
+    draw = np.random.default_rng(1)
+    arrays = {name: np.array(9 * draw.random(shape)).astype(kind) for name, (kind, shape) in kinds.items()}
+    with TemporaryDirectory() as folder:
+        mark = write_model(Path(folder, "m"), SETTINGS, ABOUT, arrays)
+        assert Path(folder, "m").read_bytes() == save(arrays, metadata(mark, SETTINGS, ABOUT))
 
 
 def test_the_same_model_gives_the_same_bytes(model: Path) -> None:
@@ -256,14 +274,14 @@ def test_a_link_keeps_pointing_to_the_model_written(model: Path) -> None:
     [
         ({"a": "x" * LONGEST_HEADER}, {}, {}, "header length"),
         ({}, {"a": [0] * MOST_VALUES}, {}, "more than"),
-        ({"a": float("nan")}, {}, {}, "JSON"),
-        ({}, {"a": float("inf")}, {}, "JSON"),
-        ({"a": np.zeros(1)}, {}, {}, "JSON"),
+        ({"a": float("nan")}, {}, {}, "settings and about must be JSON values"),
+        ({}, {"a": float("inf")}, {}, "settings and about must be JSON values"),
+        ({"a": np.zeros(1)}, {}, {}, "settings and about must be JSON values"),
         ({"a": "\ud800"}, {}, {}, "JSON"),
         ({}, {"a": "\ud800"}, {}, "JSON"),
         ({}, {}, {"\ud800": np.zeros(1)}, "JSON"),
         ({}, {}, {"__metadata__": np.zeros(1)}, "occurs twice"),
-        ({}, {}, {"a": np.array([None])}, "type object"),
+        ({}, {}, {"a": np.array([None])}, r"object \(allowed: bool, uint8, int8, int32, int64, float32, float64\)"),
         ({}, {}, {"a": np.zeros(1, dtype=np.float16)}, "type float16"),
         ({}, {}, {"a": np.array(["x"])}, "type <U1"),
         ({}, {}, {"a": np.zeros((1,) * 33)}, "shape"),
@@ -311,6 +329,26 @@ def test_pipes_and_devices_are_refused_without_waiting(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="not a regular file"):
         write_model(pipe, {}, {}, {})
     assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_a_file_that_becomes_shorter_while_it_is_read_is_refused(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(*arguments: Any) -> Any:
+        os.truncate(model, model.stat().st_size - 1)
+        return read_header(*arguments)
+
+    write_model(model, SETTINGS, ABOUT, {"a": np.zeros(MB)})  # more than is read ahead
+    monkeypatch.setattr("thresher.store.read_header", cut)
+    with pytest.raises(ModelFileError, match=r"news\.thresher: the file became shorter while it was read"):
+        read_model(model)
+
+
+def test_an_error_without_a_text_of_its_own_keeps_its_number_and_its_name(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "open", failing(OSError("odd")))
+    with pytest.raises(OSError, match="odd") as caught:
+        read_model(model)
+    assert (caught.value.errno, caught.value.filename) == (None, str(model))
 
 
 def test_a_file_deleted_after_loading_leaves_the_model_alone(model: Path) -> None:

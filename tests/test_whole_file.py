@@ -1,14 +1,19 @@
 """A file is written whole or not at all, under its own name only when it is."""
 
 import errno
+import fcntl
 import os
+import re
 import stat
+import subprocess
+import sys
 from io import BufferedIOBase
 from pathlib import Path
 
 import pytest
 
-from thresher.whole_file import whole_file
+from open_files import no_more_open_files
+from thresher.whole_file import sync_folder, whole_file
 
 
 def write(path: Path, content: bytes = b"new") -> None:
@@ -144,3 +149,181 @@ def test_folders_pipes_and_devices_are_not_replaced(tmp_path: Path) -> None:
         with pytest.raises(OSError, match="not a regular file"):
             write(path)
     assert sorted(tmp_path.iterdir()) == [folder, pipe]
+
+
+def test_a_new_file_has_the_permissions_that_the_umask_leaves(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        write(tmp_path / "a")
+        assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o666
+        (tmp_path / "a").chmod(0o4755)
+        write(tmp_path / "a")
+        assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o755
+    finally:
+        os.umask(before)
+
+
+def test_half_a_file_is_hidden_and_says_whose_it_is(tmp_path: Path) -> None:
+    with whole_file(tmp_path / "model.thresher"):
+        (half,) = tmp_path.iterdir()
+        assert re.fullmatch(r"\.model\.thresher\.[0-9a-f]{8}\.tmp", half.name)
+
+
+def test_half_a_file_of_another_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("secrets.token_hex", lambda size: "0" * size)
+    (tmp_path / ".a.0000.tmp").write_bytes(b"another's")
+    with pytest.raises(FileExistsError) as caught:
+        write(tmp_path / "a")
+    assert caught.value.filename == str(tmp_path / "a")
+    assert (tmp_path / ".a.0000.tmp").read_bytes() == b"another's"
+
+
+def test_a_file_that_somebody_else_removed_is_no_second_error(tmp_path: Path) -> None:
+    def lose(file: BufferedIOBase) -> None:
+        next(tmp_path.glob(".a.*.tmp")).unlink()
+        raise ValueError("bad")
+
+    with pytest.raises(ValueError, match="bad"), whole_file(tmp_path / "a", lose):
+        pass
+
+
+def test_where_folders_cannot_be_opened_the_file_is_written_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "O_DIRECTORY")  # as on Windows
+    write(tmp_path / "a")
+    assert (tmp_path / "a").read_bytes() == b"new"
+
+
+def test_a_folder_is_synced_and_let_go_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").touch()
+    with no_more_open_files():
+        sync_folder(tmp_path)
+    with pytest.raises(NotADirectoryError):
+        sync_folder(tmp_path / "a")
+    monkeypatch.setattr(os, "fsync", lambda descriptor: 1 / 0)
+    with no_more_open_files(), pytest.raises(ZeroDivisionError):
+        sync_folder(tmp_path)
+
+
+LEAVE = """
+import os, signal, sys
+from thresher.whole_file import whole_file
+with whole_file(sys.argv[1]) as file:
+    file.write(b"half")
+    print("begun", flush=True)
+    if sys.argv[2] == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    sys.stdin.read()
+"""
+
+
+def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "a[1]"
+    subprocess.run([sys.executable, "-c", LEAVE, str(path), "killed"], check=False)
+    (left,) = tmp_path.iterdir()
+    command = [sys.executable, "-c", LEAVE, str(path), "alive"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        assert not left.exists()
+        (theirs,) = tmp_path.iterdir()
+        write(path, b"ours")
+        assert sorted(tmp_path.iterdir()) == sorted([path, theirs])
+        other.communicate()
+    assert path.read_bytes() == b"half"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_another_takes_for_left_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, seen = fcntl.flock, list[int]()
+
+    def too_late(descriptor: int, how: int) -> None:
+        if not seen:
+            next(tmp_path.glob(".a.*.tmp")).unlink()
+        seen.append(descriptor)
+        real(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", too_late)
+    write(tmp_path / "a")
+    assert (tmp_path / "a").read_bytes() == b"new"
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize("without", ["locks", "permission"])
+def test_where_nothing_can_be_locked_nothing_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without: str
+) -> None:
+    def refused(descriptor: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    left = tmp_path / ".a.0123abcd.tmp"
+    left.write_bytes(b"left")
+    if without == "locks":
+        monkeypatch.setattr("thresher.whole_file.fcntl", None)  # as on Windows
+    else:
+        monkeypatch.setattr(fcntl, "flock", refused)
+    write(tmp_path / "a")
+    assert (tmp_path / "a").read_bytes() == b"new"
+    assert left.exists()
+
+
+def test_only_what_is_left_of_the_same_file_and_nobody_holds_is_removed(tmp_path: Path) -> None:
+    others = [
+        ".a.0123abcd",
+        ".b.0123abcd.tmp",
+        ".a.0123abc.tmp",
+        ".a.0123abcde.tmp",
+        ".a.0123wxyz.tmp",
+        "a.0123abcd.tmp",
+    ]
+    for name in (*others, ".a.0123abcd.tmp", ".a.89abcdef.tmp", ".a.76543210.tmp"):
+        (tmp_path / name).touch()
+    with no_more_open_files(), (tmp_path / ".a.89abcdef.tmp").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        write(tmp_path / "a")
+        assert sorted(file.name for file in tmp_path.iterdir()) == sorted([*others, ".a.89abcdef.tmp", "a"])
+    write(tmp_path / "a")
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted([*others, "a"])
+
+
+def test_a_file_is_held_until_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real_replace, refused = Path.replace, []
+
+    def replace(self: Path, target: Path) -> Path:
+        with self.open() as file, pytest.raises(BlockingIOError) as caught:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        refused.append(caught)
+        return real_replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    write(tmp_path / "a")
+    assert len(refused) == 1
+    with (tmp_path / "a").open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_nothing_stays_open_after_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with no_more_open_files(), pytest.raises(ZeroDivisionError), whole_file(tmp_path / "a", lambda file: 1 / 0):
+        pass
+    real, seen = fcntl.flock, list[int]()
+
+    def too_late(descriptor: int, how: int) -> None:
+        for half in () if seen else tmp_path.glob(".a.*.tmp"):
+            half.unlink()
+        seen.append(descriptor)
+        real(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", too_late)
+    with no_more_open_files():
+        write(tmp_path / "a")
+
+
+def test_a_file_waits_for_its_lock_and_what_may_be_left_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(fcntl, "flock", lambda descriptor, how: asked.append(how))
+    (tmp_path / ".a.0123abcd.tmp").touch()
+    write(tmp_path / "a")
+    assert asked == [fcntl.LOCK_EX | fcntl.LOCK_NB, fcntl.LOCK_EX]

@@ -20,6 +20,7 @@ from thresher.explanation import Change, Correction, is_piece
 from thresher.journal import ADDRESS, FILE, Journal, Record
 from thresher.journal_lock import LOCK
 from thresher.store import read_model
+from thresher.teaching import check_words
 from thresher.text.analysers import Text
 from thresher.text.features import FeatureCounts
 
@@ -28,7 +29,7 @@ _SNAPSHOT = re.compile(r"snapshot-(\d{10})\.thresher")
 
 
 class Taught(NamedTuple):
-    """What became of a correction: its record, what it changed, and whether it was known already."""
+    """What became of a correction: its `record`, what the `correction` changed, and whether it is a `repeated` one."""
 
     record: Record
     correction: Correction | None
@@ -67,6 +68,7 @@ class Desk:
             raise
 
     def _open(self) -> None:
+        self._look_for_losses()
         if self.journal.fact("base") is None:
             self._begin()
         self._tidy_up()
@@ -84,16 +86,42 @@ class Desk:
                 "(move the folder away to begin anew, or the file to take the journal's model)"
             )
 
+    def _look_for_losses(self) -> None:
+        """Refuse a journal that is empty and was not; say of one that it has lost records, as far as that shows."""
+        last = self.journal.last()
+        beyond = [path.name for path in self._snapshots() if _position_of(path) > last]
+        if beyond and self.journal.fact("base") is None:
+            raise JournalError(
+                f"{self.journal.path}: this journal is empty, and {beyond[-1]} was made of one that was not "
+                "(put that one back, or move the folder away to begin anew)"
+            )
+        if last and self.journal.fact("base") is None:
+            raise JournalError(f"{self.journal.path}: it is damaged: it has records, and not what it began with")
+        if beyond:
+            lost = f"records {last + 1} to {_position_of(Path(beyond[-1]))} are missing, which {beyond[-1]} has"
+            self.remarks.append(f"{self.journal.path}: {lost}")
+        for name in beyond:  # or it would be taken for one of the records to come
+            (self.journal.folder / name).rename(self.journal.folder / f"lost-{name}")
+        if self.journal.lost_log:
+            killed = "the process that had it was killed, and its log is gone since"
+            self.remarks.append(f"{self.journal.path}: {killed}: what was corrected last may be lost")
+
     def _begin(self) -> None:
-        model = Categorizer.load(self.path)
-        digest = model.save(self._snapshot_path(0))
+        """Keep the model to begin with; one that is there already is of a process that was killed, and the same."""
+        model, first = Categorizer.load(self.path), self._snapshot_path(0)
+        if first.exists() and Categorizer.load(first).digest() != model.digest():
+            raise JournalError(
+                f"{self.journal.path}: this journal is empty, and was begun with another model than {self.path} "
+                "(put that journal back, or move the folder away to begin anew)"
+            )
+        digest = model.save(first)
         self.journal.set_fact("written", digest)
         self.journal.set_fact("base", digest)
 
     def close(self) -> None:
         """Keep a snapshot, if something was learned since the last, and give the journal up."""
         try:
-            if self.position > self._snapshot_at and not self.failed_at:
+            if self.position > self._snapshot_at and not self.is_stuck():
                 self.snapshot()
             self.keep_effects()
         finally:
@@ -120,8 +148,21 @@ class Desk:
     ) -> Taught:
         """Keep a correction and learn it: some categories to accept and reject, or all that the text has.
 
-        One whose id is known changes nothing, and is an error if it says something else. Whatever is wrong with a
-        correction is said before it is kept. `document` names the document to review whose text it is.
+        One whose `id` is known changes nothing, and is an error if it says something else. Whatever is wrong with a
+        correction is said before it is kept.
+
+        Parameters
+        ----------
+        id, user : str
+            Made by whoever sends it, and who that is.
+        text : str, or mapping from field names to str
+            What it is about.
+        accept, reject : iterable of str
+            Categories that the text has, and has not; others are left alone.
+        categories : iterable of str, optional
+            Instead: all that it has.
+        document : str, optional
+            The document to review whose text it is.
         """
         accepted, rejected = category_set(accept), category_set(reject)
         body: dict[str, Any] = {"accept": accepted, "reject": rejected}
@@ -147,7 +188,7 @@ class Desk:
         return Taught(self.with_effect(record), correction, False)
 
     def with_effect(self, record: Record) -> Record:
-        """Return a record with its effect, if that is known and not written yet."""
+        """Return a `record` with its effect, if that is known and not written yet."""
         return record._replace(effect=self.effects.get(record.seq, record.effect))
 
     def keep_effects(self) -> None:
@@ -155,27 +196,40 @@ class Desk:
         self.journal.keep_effects(self.effects)
         self.effects = {}
 
+    def is_stuck(self) -> bool:
+        """Tell whether a record is kept and was not applied, or not wholly: what comes after it must wait."""
+        return self.failed_at > 0 or self.journal.last() != self.position
+
     def _known(self, id: str) -> Record | None:
         """Return the record of an id, if there is one; refuse whatever comes after one that could not be applied."""
-        if self.failed_at:
-            raise JournalError(f"record {self.failed_at} is kept and was not applied (start again to replay it)")
+        self._check_whole()
         return self.journal.by_id(id)
+
+    def _check_whole(self) -> None:
+        """Refuse to go on from a model that lacks a record, or has half of it."""
+        if self.is_stuck():
+            failed_at = self.failed_at or self.journal.last()
+            raise JournalError(f"record {failed_at} is kept and was not applied (start again to replay it)")
 
     def _check(self, body: dict[str, Any], found: FeatureCounts) -> None:
         """Refuse what the model would refuse, before it is kept."""
-        if not found.names:
-            raise TextError("no features in document, so there is nothing to learn from it")
-        if "categories" in body:
-            self.model.check_correction(body["categories"], [], complete=True)
-        else:
-            self.model.check_correction(body["accept"], body["reject"])
+        accepted = body.get("categories", body.get("accept", []))
+        check_words(self.model, found, accepted)
+        self.model.check_correction(accepted, body.get("reject", []), complete="categories" in body)
 
     def change_categories(
         self, id: str, change: str, names: Sequence[str], *, into: str = "", threshold: float = 0.0, user: str = ""
     ) -> Record:
         """Keep and apply a change of the categories.
 
-        It is "new", "rename" or "merge" (both `into` another name), "retire" or "threshold".
+        Parameters
+        ----------
+        id, user : str
+            Made by whoever sends it, and who that is.
+        change, names : str, sequence of str
+            "new", "rename", "merge", "retire" or "threshold", and of which categories.
+        into, threshold : str, float
+            The name that they get, and the threshold.
         """
         body: dict[str, Any] = {"change": change, "names": list(names)}
         body |= {"into": into} if into else {}
@@ -191,20 +245,20 @@ class Desk:
         return record
 
     def _applied(self, record: Record, text: Text | None) -> Correction | None:
-        try:
-            correction, effect = _told(self.model, record, text)
-        except BaseException:
-            self.failed_at = record.seq
-            raise
+        self.failed_at = record.seq  # whatever is raised from here on, and be it by a signal
+        correction, effect = _told(self.model, record, text)
         if effect is not None:
             self.effects[record.seq] = effect
-        self.position = record.seq
+        self.position, self.failed_at = record.seq, 0
         if self.position - self._tried_at >= SNAPSHOT_EVERY:
             self._try_snapshot()
         return correction
 
     def undo(self, id: str, seqs: Iterable[int], user: str = "") -> Record:
-        """Take corrections back: the model becomes what it would be without them, which is replayed."""
+        """Take the records `seqs` back: the model becomes what it would be without them, which is replayed.
+
+        `id` and `user` are those of `correct`.
+        """
         undone = sorted(set(seqs))
         if not undone:
             raise JournalError("there is nothing to undo")
@@ -236,6 +290,7 @@ class Desk:
 
     def snapshot(self) -> Path:
         """Write what the model is now, and drop all older snapshots but one and the first."""
+        self._check_whole()
         self.keep_effects()
         path = self._snapshot_path(self.position)
         self.model.save(path)
@@ -268,6 +323,7 @@ class Desk:
 
     def write_model(self) -> str:
         """Write the model where it came from, and return its digest; the file says that it has a journal."""
+        self._check_whole()
         digest = self.model.save(self.path, about={"journal": str(self.journal.fact("base"))})
         self.journal.set_fact("written", digest)
         return digest
@@ -297,10 +353,13 @@ class Desk:
 
         If it is to `tell`, the effect of a record is kept where that was lost.
         """
+        undone = self.journal.undone(position)
         for record in self.journal.records(position):
+            if record.undone_by != undone.get(record.seq):
+                raise JournalError(f"{self.journal.path}: record {record.seq} is not marked as it was undone (damaged)")
             if record.undone_by is None and record.seq not in without:
-                text = self._text_of(model, record)
                 try:
+                    text = self._text_of(model, record)
                     if tell and record.kind == "correction" and record.effect is None:
                         _, effect = _told(model, record, text)
                         self.effects |= {} if effect is None else {record.seq: effect}
@@ -314,14 +373,18 @@ class Desk:
 
     def _text_of(self, model: Categorizer, record: Record) -> Text | FeatureCounts | None:
         """Return the text of a correction, or the features kept where it is gone or now gives others."""
-        if record.kind != "correction" or record.features is None:
+        if record.kind != "correction":
             return None
         text: Text | None = record.text
         if text is not None and features_digest(model.features.found_in(text)) == record.digest:
             return text
+        pairs = record.features or []
+        features = FeatureCounts([name for name, _ in pairs], [count for _, count in pairs])
+        if features_digest(features) != record.digest:
+            raise JournalError("its features are not those that were kept")
         if record.text is not None:
             self.remarks.append(f"record {record.seq}: its text now has other features; those kept are taken")
-        return FeatureCounts([name for name, _ in record.features], [count for _, count in record.features])
+        return features
 
 
 def _check_missing(model: Path, folder: Path, new: bool | None) -> None:
@@ -337,7 +400,7 @@ def _check_missing(model: Path, folder: Path, new: bool | None) -> None:
 
 
 def backup(journal: Journal, folder: str | os.PathLike[str]) -> None:
-    """Write a copy of a journal, and of the snapshots that it can be replayed from, into a folder."""
+    """Write a copy of a `journal`, and of the snapshots that it can be replayed from, into a `folder`."""
     journal.backup(Path(folder) / journal.path.name)
     for path in sorted(journal.folder.iterdir()):
         if _SNAPSHOT.fullmatch(path.name):
@@ -345,9 +408,13 @@ def backup(journal: Journal, folder: str | os.PathLike[str]) -> None:
 
 
 def skip(folder: str | os.PathLike[str], seq: int, user: str = "") -> Record:
-    """Leave a record out that cannot be applied: it is marked, and nothing is deleted but snapshots that hold it."""
+    """Leave a record out that cannot be applied: it is marked, and nothing is deleted but snapshots that hold it.
+
+    `folder` is that of the journal, `seq` the number of the record, and `user` who does so.
+    """
     with Journal(folder) as journal:
-        if not any(record.kind in ("correction", "categories") for record in journal.records(seq - 1, 1)):
+        kinds = journal.query("SELECT kind FROM records WHERE seq = ?", seq)  # not all of it, which may be damaged
+        if not {("correction",), ("categories",)} & set(kinds):
             raise JournalError(f"{folder}: record {seq} is no correction that could be left out")
         record = journal.append(f"skip {secrets.token_hex(8)}", "skip", user, {"seqs": [seq]}, undoes=[seq])
         for path in Path(folder).iterdir():
@@ -420,12 +487,14 @@ def _changed(model: Categorizer, body: dict[str, Any]) -> None:
 
 
 def journal_folder(model: str | os.PathLike[str]) -> Path:
-    """Return where the journal of a model file is unless told.
+    """Return where the journal of a `model` file is unless told.
 
     >>> journal_folder("desk.thresher").name
     'desk.thresher.journal'
     """
     path = Path(model)
+    if path.is_symlink():  # the same one, whichever name the model is called by
+        path = Path(os.path.realpath(path))
     return path.with_name(f"{path.name}.journal")
 
 

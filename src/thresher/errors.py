@@ -55,3 +55,12 @@ class DataError(ThresherError, ValueError):
 
 class MissingPackageError(ThresherError, ImportError):
     """A part of the library needs a package that is not installed; the message says which extra brings it."""
+
+
+def printable(said: str) -> str:
+    """Return a text for a message: what would break a line, steer a terminal or cannot be encoded is written out.
+
+    >>> printable("two\\nlines")
+    'two\\\\nlines'
+    """
+    return said if said.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in said)

@@ -3,24 +3,35 @@
 A record is never changed but in two ways: it may be marked as undone by a later one, and its text may be forgotten.
 """
 
-import json
 import os
 import sqlite3
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
-from thresher.errors import JournalBrokenError, JournalBusyError, JournalError, JournalFullError
-from thresher.journal_lock import LOCK, take_lock
+from thresher.errors import JournalBrokenError, JournalBusyError, JournalError, JournalFullError, printable
+from thresher.journal_lock import LOCK, note_closed, note_open, take_lock, was_left_open
+from thresher.journal_record import (
+    DamagedError,
+    Record,
+    pack,
+    pack_features,
+    seal,
+    unpack,
+    unpack_body,
+    unpack_document,
+)
+from thresher.places import REMOTE, file_system_of
 from thresher.whole_file import sync_folder
 
-APPLICATION_ID, VERSION = 0x54687265, 1  # "Thre"
+__all__ = ["ADDRESS", "FILE", "LONGEST_ID", "Journal", "Record", "exported"]
+
+APPLICATION_ID, VERSION = 0x54687265, 2  # "Thre"; the first version had no seals
 FILE, PAGE = "journal.sqlite3", 500
+_FEW = 20
 ADDRESS = "service.json"  # where the service that has the journal answers, for the command line
-KINDS = ("correction", "categories", "undo", "skip")
 _PRAGMAS = {"locking_mode": "exclusive", "journal_mode": "wal", "synchronous": 2, "mmap_size": 0, "foreign_keys": 1}
 _SCHEMA = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
@@ -34,7 +45,8 @@ CREATE TABLE records (
     text TEXT,
     features BLOB,
     digest TEXT NOT NULL,
-    undone_by INTEGER REFERENCES records (seq)
+    undone_by INTEGER REFERENCES records (seq),
+    seal TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX by_user ON records (user, time);
 CREATE INDEX by_digest ON records (digest);
@@ -46,50 +58,11 @@ CREATE TABLE effects (
 CREATE TABLE documents (id TEXT PRIMARY KEY, text TEXT NOT NULL, state TEXT NOT NULL) STRICT;
 """
 _RECORDS = "SELECT records.*, effect FROM records LEFT JOIN effects USING (seq)"
-_LIGHT = "records.seq, id, kind, time, user, body, text, NULL, digest, undone_by"
+_LIGHT = "records.seq, id, kind, time, user, body, text, NULL, digest, undone_by, NULL"
+_SEALED = "seal(seq, id, kind, time, user, body, text, features, digest, undone_by)"
 
 
 LONGEST_ID = 200
-
-
-class Record(NamedTuple):
-    """One line of the journal.
-
-    Parameters
-    ----------
-    seq : int
-        Its place, from 1 on without a gap.
-    id : str
-        Made by whoever sent it: the same one twice is the same correction.
-    kind : str
-        One of KINDS.
-    time, user : str
-        When, in ISO 8601, and who.
-    body : dict
-        What is to be done: for a correction {"accept", "reject"} or {"categories"}.
-    text : str, dict or None
-        The text, or its fields; None where there was none or it has been forgotten.
-    features : list of (name, count), or None
-        What was found in the text, in the order of first sight.
-    digest : str
-        Of the features.
-    undone_by : int or None
-        The record that undid it.
-    effect : dict or None
-        What it changed, where that has been told: {"predicted", "mistakes", "promoted", "demoted"}.
-    """
-
-    seq: int
-    id: str
-    kind: str
-    time: str
-    user: str
-    body: dict[str, Any]
-    text: Any
-    features: list[tuple[str, int]] | None
-    digest: str
-    undone_by: int | None
-    effect: dict[str, Any] | None = None
 
 
 class Journal:
@@ -101,6 +74,11 @@ class Journal:
         Holds the file, and a lock that goes with the process.
     create : bool
         Whether to begin a journal where there is none.
+
+    Attributes
+    ----------
+    lost_log : bool
+        Whether the process that had it last was killed, and the log with what it wrote last has been deleted since.
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, create: bool = False) -> None:
@@ -109,24 +87,51 @@ class Journal:
         if not self.is_in(folder) and not create:
             raise JournalError(f"{self.folder}: there is no journal here")
         self.folder.mkdir(mode=0o700, exist_ok=True)
+        if (kind := file_system_of(self.folder)) in REMOTE:
+            advice = "its locks and syncs cannot be relied on; keep the journal on a local disk with --journal"
+            raise JournalError(f"{self.folder}: is on a network file system, {kind} ({advice})")
+        left_open = was_left_open(self.folder / LOCK)
         self._lock = take_lock(self.folder / LOCK)
         try:
+            self._check_is_whole()
+            self.lost_log = left_open and not self._files()[1].exists()
             self._connection = self._opened()
+            note_open(self._lock)
+            self._inodes = {path: inode for path in self._files() if (inode := _inode(path)) is not None}
         except BaseException:
             os.close(self._lock)
             raise
 
     @staticmethod
     def is_in(folder: str | os.PathLike[str]) -> bool:
-        """Tell whether there is a journal in a folder, and not the name of one alone."""
+        """Tell whether there is a journal in a `folder`, and not the name of one alone."""
         files = (Path(folder) / FILE, Path(folder) / f"{FILE}-wal")
         return any(file.exists() and file.stat().st_size > 0 for file in files)
+
+    def _files(self) -> tuple[Path, Path]:
+        """Return the database and its log, which holds what was written last."""
+        return self.path, self.path.with_name(f"{FILE}-wal")
+
+    def _check_is_whole(self) -> None:
+        """Refuse a log without its database: SQLite would begin an empty one, and throw the log away."""
+        path, log = self._files()
+        if log.exists() and not path.exists():
+            raise JournalError(f"{path}: is gone, and its log is still here (put it back; without it the log is lost)")
+
+    def _check_is_there(self) -> None:
+        """Refuse to write to files that were deleted, moved or replaced: nobody would find it there."""
+        for path, inode in self._inodes.items():
+            if _inode(path) != inode:
+                raise JournalBrokenError(f"{path}: was deleted or moved while it was in use (put it back, start again)")
 
     def _opened(self) -> sqlite3.Connection:
         with self._naming():
             connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=0)
             try:
                 self._set_up(connection)
+            except MemoryError:  # which SQLite also says of files that make no sense
+                connection.close()
+                raise JournalError(f"{self.path}: cannot be opened: it is damaged, or no memory is left") from None
             except BaseException:
                 connection.close()
                 raise
@@ -134,6 +139,7 @@ class Journal:
 
     def _set_up(self, connection: sqlite3.Connection) -> None:
         """Set what durability rests on and read it back; make the tables of a new file, and check those of an old."""
+        connection.create_function("seal", 10, seal, deterministic=True)
         for name, value in _PRAGMAS.items():
             connection.execute(f"PRAGMA {name}={value}").fetchall()  # to its end: only there does it say that it failed
             (found,) = connection.execute(f"PRAGMA {name}").fetchone() or (0,)
@@ -148,10 +154,15 @@ class Journal:
             raise JournalError(f"{self.path}: this is not a journal of Thresher's")
         elif version > VERSION:
             raise JournalError(f"{self.path}: the journal is of a newer version (get a newer thresher)")
+        elif version < VERSION:
+            added = "ALTER TABLE records ADD COLUMN seal TEXT NOT NULL DEFAULT ''"
+            sealed = f"UPDATE records SET seal = {_SEALED}"
+            connection.executescript(f"BEGIN IMMEDIATE; {added}; {sealed}; PRAGMA user_version={VERSION}; COMMIT;")
 
     def close(self) -> None:
         """Give the journal up."""
         if self._lock >= 0:
+            note_closed(self._lock)
             self._connection.close()
             os.close(self._lock)
             self._lock = -1
@@ -179,6 +190,9 @@ class Journal:
     ) -> Record:
         """Write one record and return it once it is on the disk; one whose id is known already is returned as it is.
 
+        `id`, `kind`, `user`, `body`, `text`, `features` and `digest` are those of `Record`; the records `undoes` are
+        marked as undone by it.
+
         With it go the `effects` of records before. A document to review that its body names is done.
         """
         if not 0 < len(id) <= LONGEST_ID:
@@ -189,44 +203,53 @@ class Journal:
             if known is not None:
                 return known
             seq = self.last() + 1
-            values = (seq, id, kind, time, user, _json(body), _json(text), _packed(features), digest)
-            connection.execute(f"INSERT INTO records VALUES ({', '.join('?' * len(values))}, NULL)", values)
+            values = (seq, id, kind, time, user, pack(body), pack(text), pack_features(features), digest, None)
+            places = ", ".join("?" * len(values))
+            connection.execute(f"INSERT INTO records VALUES ({places}, ?)", (*values, seal(*values)))
             for undone in undoes:
-                connection.execute("UPDATE records SET undone_by = ? WHERE seq = ?", (seq, undone))
+                self._change(undone, "undone_by", seq)
             if "document" in body:
                 connection.execute("UPDATE documents SET state = 'done' WHERE id = ?", (body["document"],))
             self._write_effects(effects or {})
         return Record(seq, id, kind, time, user, body, text, features, digest, None)
 
     def keep_effects(self, effects: Mapping[int, dict[str, Any]]) -> None:
-        """Write down what records changed."""
+        """Write down what records changed: their `effects` by number."""
         if effects:
             with self.transaction():
                 self._write_effects(effects)
 
     def _write_effects(self, effects: Mapping[int, dict[str, Any]]) -> None:
-        values = [(seq, len(effect["mistakes"]) > 0, _json(effect)) for seq, effect in effects.items()]
+        values = [(seq, len(effect["mistakes"]) > 0, pack(effect)) for seq, effect in effects.items()]
         self._connection.executemany("INSERT OR REPLACE INTO effects VALUES (?, ?, ?)", values)
 
     def forget_text(self, seq: int) -> None:
-        """Forget the text of a record, and the document to review that it was of; its features stay."""
+        """Forget the text of the record `seq`, and the document to review that it was of; its features stay."""
         with self.transaction() as connection:
             document = "SELECT json_extract(body, '$.document') FROM records WHERE seq = ?"
             connection.execute(f"DELETE FROM documents WHERE id = ({document})", (seq,))
             connection.execute("DELETE FROM documents WHERE text = (SELECT text FROM records WHERE seq = ?)", (seq,))
-            connection.execute("UPDATE records SET text = NULL WHERE seq = ?", (seq,))
+            self._change(seq, "text", None)
         with self._naming():
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # what is vacuumed stands in the log till then
+
+    def _change(self, seq: int, column: str, value: int | None) -> None:
+        """Change a column of a record, and seal it again; one that was damaged before has no seal from then on."""
+        whole = self._one(f"SELECT seal = {_SEALED} FROM records WHERE seq = ?", seq)
+        self._connection.execute(f"UPDATE records SET {column} = ? WHERE seq = ?", (value, seq))
+        sealed = _SEALED if whole == (1,) else "''"
+        self._connection.execute(f"UPDATE records SET seal = {sealed} WHERE seq = ?", (seq,))
 
     def set_fact(self, name: str, value: str) -> None:
-        """Keep something about the journal as a whole."""
+        """Keep a `value` about the journal as a whole, under a `name`."""
         with self.transaction() as connection:
             connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Let what is written in the block be on the disk when it ends, all of it or nothing."""
+        self._check_is_there()
         with self._naming():
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -244,58 +267,103 @@ class Journal:
         return int(self._one("SELECT coalesce(max(seq), 0) FROM records")[0])
 
     def by_id(self, id: str) -> Record | None:
-        """Return the record of that id."""
+        """Return the record of that `id`, if there is one."""
         row = self._one(f"{_RECORDS} WHERE id = ?", id)
-        return None if row is None else _record(row)
+        return None if row is None else self._unpacked([row])[0]
 
     def records(self, after: int = 0, limit: int | None = None) -> Iterator[Record]:
-        """Yield records in their order, a page at a time."""
+        """Yield the records `after` one in their order, at most `limit`, a page at a time."""
+        after = max(after, 0)
         while limit is None or limit > 0:
             size = PAGE if limit is None else min(PAGE, limit)
             page = self.query(f"{_RECORDS} WHERE seq > ? ORDER BY seq LIMIT ?", after, size)
-            yield from map(_record, page)
+            for row in page:
+                after += 1
+                if row[0] != after:
+                    raise JournalError(f"{self.path}: record {after} is missing (restore a backup)")
+                yield from self._unpacked([row])
             if len(page) < size:
                 return
-            after, limit = page[-1][0], None if limit is None else limit - len(page)
+            limit = None if limit is None else limit - len(page)
 
-    def newest(self, before: int | None = None, limit: int = PAGE) -> list[Record]:
-        """Return the last records, or the last before one, the newest first."""
-        page = self.query(f"{_RECORDS} WHERE seq < ? ORDER BY seq DESC LIMIT ?", before or self.last() + 1, limit)
-        return list(map(_record, page))
+    def oldest(self, after: int = 0, limit: int = PAGE) -> Iterator[Record]:
+        """Yield the first `limit` records, or the first `after` one, for someone who looks at them: without features.
+
+        Texts may be long, so they are read a few at a time.
+        """
+        return self._listed("seq > ? ORDER BY seq", after, limit)
+
+    def newest(self, before: int | None = None, limit: int = PAGE) -> Iterator[Record]:
+        """Yield the last `limit` records, or the last `before` one, the newest first, as `oldest` does."""
+        return self._listed("seq < ? ORDER BY seq DESC", self.last() + 1 if before is None else before, limit)
+
+    def _listed(self, where: str, place: int, limit: int) -> Iterator[Record]:
+        query = f"{_RECORDS} WHERE {where} LIMIT ?".replace("records.*", _LIGHT)
+        while rows := self.query(query, place, min(limit, _FEW)):
+            yield from self._unpacked(rows)
+            place, limit = rows[-1][0], limit - len(rows)
 
     def of_kind(self, kind: str) -> list[Record]:
-        """Return all records of a kind."""
-        return list(map(_record, self.query(f"{_RECORDS} WHERE kind = ? ORDER BY seq", kind)))
+        """Return all records of a `kind`."""
+        return self._unpacked(self.query(f"{_RECORDS} WHERE kind = ? ORDER BY seq", kind))
 
     def mistakes_of(self, names: list[str], limit: int) -> list[Record]:
-        """Return the last corrections that stand and found one of these categories wrong, without their features."""
+        """Return the last `limit` corrections that stand and found one of the categories `names` wrong.
+
+        They come without their features.
+        """
         places = ", ".join("?" * len(names))
         wrong = f"SELECT 1 FROM json_each(effect, '$.mistakes') WHERE value IN ({places})"
         query = f"{_RECORDS} WHERE wrong = 1 AND undone_by IS NULL AND EXISTS ({wrong}) ORDER BY seq DESC LIMIT ?"
         rows = self.query(query.replace("records.*", _LIGHT), *names, limit)
-        return list(map(_record, rows))
+        return self._unpacked(rows)
 
     def of_features(self, digest: str) -> list[Record]:
-        """Return the corrections of a text by the digest of its features, but for those undone."""
+        """Return the corrections of a text by the `digest` of its features, but for those undone; without the text."""
         query = f"{_RECORDS} WHERE digest = ? AND kind = 'correction' AND undone_by IS NULL ORDER BY seq"
-        return list(map(_record, self.query(query, digest)))
+        return self._unpacked(self.query(query.replace("records.*", _LIGHT.replace("text", "NULL")), digest))
+
+    def bodies(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the places and bodies of the corrections that stand, which is much faster than all of their records."""
+        rows = self.query("SELECT seq, body FROM records WHERE kind = 'correction' AND undone_by IS NULL ORDER BY seq")
+        for seq, packed in rows:
+            with self._naming():
+                body = unpack_body(seq, "correction", packed)
+            yield seq, body
+
+    def documents(self) -> Iterator[tuple[str, Any, str]]:
+        """Yield the documents to review: id, text and state."""
+        for id, packed, state in self.query("SELECT id, text, state FROM documents ORDER BY rowid"):
+            with self._naming():
+                text = unpack_document(id, packed)
+            yield id, text, state
 
     def fact(self, name: str) -> str | None:
-        """Return what is kept about the journal under that name."""
+        """Return what is kept about the journal under that `name`."""
         row = self._one("SELECT value FROM facts WHERE name = ?", name)
         return None if row is None else str(row[0])
 
+    def undone(self, after: int = 0) -> dict[int, int]:
+        """Return which records were taken back by one `after` another, and by which, as those say who did."""
+        query = "SELECT undone.value, records.seq FROM records, json_each(body, '$.seqs') AS undone "
+        return dict(
+            self.query(f"{query} WHERE records.seq > ? AND kind IN ('undo', 'skip') ORDER BY records.seq", after)
+        )
+
     def check(self) -> list[str]:
-        """Return what is wrong with the file; nothing if it is whole and its records stand without a gap."""
-        with self._naming():
-            found = [line for (line,) in self._connection.execute("PRAGMA integrity_check") if line != "ok"]
-            (count,) = self._connection.execute("SELECT count(*) FROM records").fetchone()
-        if not found and count != self.last():
-            found.append(f"{self.last() - count} records are missing")
-        return found
+        """Return what is wrong with the file; nothing if it is whole, and its records are what was written."""
+        found = [line for (line,) in self.query("PRAGMA integrity_check") if line != "ok"]
+        if found:
+            return found
+        try:
+            undone = self.undone()
+            marks = {record.seq: record.undone_by for record in self.records() if record.undone_by is not None}
+        except JournalError as error:
+            return [str(error).removeprefix(f"{self.path}: ")]
+        return [f"record {seq} is not marked as it was undone" for seq, _ in sorted(marks.items() ^ undone.items())][:1]
 
     def backup(self, path: str | os.PathLike[str]) -> None:
-        """Write a copy of the journal, which others may go on writing to meanwhile."""
+        """Write a copy of the journal, which others may go on writing to meanwhile, to the file `path`."""
         with self._naming():
             copy = sqlite3.connect(path)
             try:
@@ -304,7 +372,7 @@ class Journal:
                 copy.close()
 
     def query(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Return the rows that a question to the database gives."""
+        """Return the rows that a `query` of the database gives; `values` stand for its question marks."""
         with self._naming():
             return self._connection.execute(query, values).fetchall()
 
@@ -312,13 +380,21 @@ class Journal:
         with self._naming():
             return self._connection.execute(query, values).fetchone()
 
+    def _unpacked(self, rows: Iterable[tuple[Any, ...]]) -> list[Record]:
+        with self._naming():
+            return list(map(unpack, rows))
+
     @contextmanager
     def _naming(self) -> Iterator[None]:
-        """Turn what SQLite raises into errors of ours that name the file."""
+        """Turn what SQLite raises, or what is damaged, into errors of ours that name the file."""
         try:
             yield
+        except DamagedError as error:
+            raise JournalError(f"{self.path}: {error}") from None
+        except UnicodeDecodeError:  # which comes of what SQLite says, as that repeats what it found
+            raise JournalError(f"{self.path}: it is damaged: what it holds is not UTF-8 (restore a backup)") from None
         except sqlite3.Error as error:
-            said, name = f"{self.path}: {error}", getattr(error, "sqlite_errorname", "")
+            said, name = f"{self.path}: {printable(str(error))}", getattr(error, "sqlite_errorname", "")
             if name == "SQLITE_FULL":
                 raise JournalFullError(f"{said} (make room and send it again)") from None
             if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
@@ -337,17 +413,10 @@ def exported(record: Record, body: dict[str, Any] | None = None) -> dict[str, An
     return {"id": record.id} | text | ({"categories": named} if named or "categories" in said else {}) | said | about
 
 
-def _json(value: Any) -> str | None:
-    return None if value is None else json.dumps(value, ensure_ascii=False)
-
-
-def _packed(features: list[tuple[str, int]] | None) -> bytes | None:
-    return None if features is None else zlib.compress(json.dumps(features).encode())
-
-
-def _record(row: tuple[Any, ...]) -> Record:
-    seq, id, kind, time, user, body, text, packed, digest, undone_by, effect = row
-    text = None if text is None else json.loads(text)
-    features = None if packed is None else [(name, count) for name, count in json.loads(zlib.decompress(packed))]
-    told = None if effect is None else json.loads(effect)
-    return Record(seq, id, kind, time, user, json.loads(body), text, features, digest, undone_by, told)
+def _inode(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from any other; None if there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino

@@ -4,11 +4,13 @@ import errno
 import fcntl
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from thresher.errors import JournalBusyError
 
 LOCK = "lock"
+_OPEN = b"open\n"
 _ATTEMPTS, _PATIENCE, _PAUSE = 10, 50, 0.01  # to take the lock, to learn who has it, and seconds between
 
 
@@ -41,6 +43,23 @@ def owner_of(folder: str | os.PathLike[str]) -> str | None:
         os.close(descriptor)
 
 
+def note_open(descriptor: int) -> None:
+    """Note in a lock just taken that the log of the journal is there from now on; on a full disk that is not noted."""
+    with suppress(OSError):
+        os.write(descriptor, _OPEN)
+
+
+def note_closed(descriptor: int) -> None:
+    """Note in a lock that the log of the journal is about to go as it should."""
+    with suppress(OSError):
+        os.truncate(descriptor, len(f"{os.getpid()}\n"))
+
+
+def was_left_open(path: Path) -> bool:
+    """Tell whether a process took this lock and ended without a word; to be asked before it is taken again."""
+    return path.exists() and path.read_bytes().endswith(_OPEN)
+
+
 def _is_taken(descriptor: int) -> bool:
     """Lock a file if nobody has it; try for a while, as `owner_of` has it for a moment."""
     for attempt in range(_ATTEMPTS):
@@ -62,7 +81,7 @@ def _owner(descriptor: int) -> str:
     found = ""
     for attempt in range(_PATIENCE):
         time.sleep(_PAUSE if attempt else 0)
-        found = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip()
+        found = os.pread(descriptor, 20, 0).decode("ascii", "replace").partition("\n")[0].strip()
         if found.isdecimal() and _is_alive(int(found)):
             break
     return found or "unknown"

@@ -1,6 +1,7 @@
 """The model file, a safetensors file that holds data and never code; `Categorizer` calls it to save and to load."""
 
 import hashlib
+import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -12,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import save
 
 from thresher.errors import ModelFileError
 from thresher.model_header import FORMAT, TYPES, Span, canonical_json, header_length, metadata, read_header
@@ -21,6 +21,7 @@ from thresher.whole_file import whole_file
 __all__ = ["FORMAT", "ModelFile", "digest", "read_model", "write_model"]
 
 _CODES = {numpy_name: code for code, numpy_name in TYPES.items()}
+_LAID_OUT = ("I64", "F64", "F32", "I32", "I8", "U8", "BOOL")  # what needs to stand at round places comes first
 
 
 class ModelFile(NamedTuple):
@@ -40,7 +41,7 @@ def digest(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> s
     total = hashlib.sha256(canonical_json(settings))
     for name in sorted(arrays):
         array = _portable(name, arrays[name])
-        total.update(canonical_json([name, _CODES[array.dtype.str], array.shape]))
+        total.update(canonical_json([name, _code(array), array.shape]))
         total.update(array.reshape(-1).data)
     return total.hexdigest()
 
@@ -67,14 +68,36 @@ def write_model(
     with _naming(path):
         portable = {name: _portable(name, array) for name, array in arrays.items()}
         mark = digest(settings, portable)
-        data = save(portable, metadata=metadata(mark, settings, about))
-        length = header_length(data[:16], len(data))
-        read_header(data[8 : 8 + length], len(data) - 8 - length)
+        order = sorted(portable, key=lambda name: (_LAID_OUT.index(_code(portable[name])), name))
+        head = _head({name: portable[name] for name in order}, metadata(mark, settings, about))
         if Path(path).exists():
             _check_kind(Path(path).stat().st_mode)
         with whole_file(path, _read) as file:
-            file.write(data)
+            file.write(head)
+            for name in order:
+                file.write(portable[name].reshape(-1).view(np.uint8).data)
     return mark
+
+
+def _head(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
+    """Return what stands before arrays that are written in this order, byte by byte as the library has it.
+
+    The library makes one piece of the whole file, and takes the process down where memory does not suffice for that.
+    """
+    if "__metadata__" in arrays:
+        raise ModelFileError("'__metadata__' occurs twice (give the array another name)")
+    header: dict[str, Any] = {"__metadata__": metadata}
+    end = 0
+    for name, array in arrays.items():
+        begin, end = end, end + array.nbytes
+        header[name] = {"dtype": _code(array), "shape": array.shape, "data_offsets": [begin, end]}
+    written = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    written += b" " * (-len(written) % 8)
+    return len(written).to_bytes(8, "little") + written
+
+
+def _code(array: NDArray[Any]) -> str:
+    return _CODES[array.dtype.str]
 
 
 def read_model(path: str | os.PathLike[str]) -> ModelFile:

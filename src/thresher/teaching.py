@@ -18,12 +18,15 @@ from thresher.learners.labels import as_labels, judgements
 from thresher.newcomers import is_young, set_against
 from thresher.reservoir import Kept, as_rows, kept
 from thresher.scoring import strong_rows
+from thresher.settings import MOST_DENSE
 from thresher.text.analysers import Text
-from thresher.text.features import batches
+from thresher.text.features import FeatureCounts, batches
 from thresher.text.strengths import late_frequency
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
+
+MOST_CATEGORIES = 100_000  # that a model may come to have by being taught
 
 
 def learn_all(model: "Categorizer", texts: Iterable[Text], categories: Iterable[str | Iterable[str]]) -> None:
@@ -39,8 +42,9 @@ def learn_all(model: "Categorizer", texts: Iterable[Text], categories: Iterable[
         raise TextError("there are no categories: none is known, and no text has one")
     numbers = {name: number for number, name in enumerate(names)}
     labels = [[numbers[name] for name in row] for row in named]
+    check_room(model, len(names))
     with all_or_nothing(model):
-        rows = _grown_rows(model, listed)
+        rows = _grown_rows(model, listed, len(names))
         _take(model, rows, as_labels(labels, len(labels)), names)
     taught = [model.reservoir.add(kept(rows, i, row)) for i, row in enumerate(labels)]
     teach_young(model, {c for row in labels for c in row}, before, taught)
@@ -56,7 +60,7 @@ def learn(model: "Categorizer", text: Text, accept: Iterable[str], reject: Itera
     accepts = [numbers[name] if name in numbers else known + new.index(name) for name in accepted]
     signs = dict.fromkeys(accepts, 1) | {numbers[name]: -1 for name in rejected}
     with all_or_nothing(model):
-        rows = _grown_rows(model, [text])
+        rows = _grown_rows(model, [text], len(names))
         before = weights_at(model, rows, list(signs))
         mistakes = _take(model, rows, as_labels([sorted(accepts)], 1) if complete else judgements(signs), names)
     wrong = {c: sign for c, sign in signs.items() if mistakes[c] > 0}
@@ -79,6 +83,42 @@ def check_correction(model: "Categorizer", accepted: list[str], rejected: list[s
     for name in rejected:
         if name not in model.numbers():
             raise TextError(f"category {name!r} is unknown and cannot be rejected (known: {some(model.categories)})")
+    check_room(model, _count_with(model, accepted))
+
+
+def check_words(model: "Categorizer", found: FeatureCounts, accepted: list[str]) -> None:
+    """Raise a TextError for a text of which nothing could be learned: no feature of it is known, or would be."""
+    if not found.names:
+        raise TextError("no features in document, so there is nothing to learn from it")
+    limit_features(model, _count_with(model, accepted))
+    if not model.features.would_know(found):
+        raise TextError(f"no feature of the document is known, and there is no room for more ({_size(model)})")
+
+
+def check_room(model: "Categorizer", n_categories: int) -> None:
+    """Raise a TextError if there is no room for new categories: what anyone may teach must not take all memory."""
+    most = MOST_CATEGORIES if model.learner.sparse else min(MOST_CATEGORIES, MOST_DENSE // _count_features(model))
+    if n_categories > max(most, len(model.categories)):
+        raise TextError(f"there is no room for a new category ({_size(model)}; retire or merge some)")
+
+
+def limit_features(model: "Categorizer", n_categories: int) -> None:
+    """Let a model whose weights are not sparse take up no more features than so many categories leave room for."""
+    if not model.learner.sparse:
+        model.features.limit(MOST_DENSE // max(n_categories, 1))
+
+
+def _count_with(model: "Categorizer", accepted: list[str]) -> int:
+    """Return how many categories there are with those that are accepted and not known."""
+    return len(model.categories) + sum(name not in model.numbers() for name in accepted)
+
+
+def _count_features(model: "Categorizer") -> int:
+    return max(model.features.vocabulary.count, 1)
+
+
+def _size(model: "Categorizer") -> str:
+    return f"{_count_features(model):,} features x {len(model.categories):,} categories"
 
 
 @contextmanager
@@ -95,8 +135,9 @@ def all_or_nothing(model: "Categorizer") -> Iterator[None]:
         raise
 
 
-def _grown_rows(model: "Categorizer", texts: list[Text]) -> Rows:
+def _grown_rows(model: "Categorizer", texts: list[Text], n_categories: int) -> Rows:
     """Return rows of counts after taking up new words, if every text has a feature; else change nothing."""
+    limit_features(model, n_categories)
     rows = model.features.rows(texts, grow=True)
     if (rows.indptr[1:] == rows.indptr[:-1]).any():
         empty = np.flatnonzero(np.diff(rows.indptr) == 0)

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
-from faults.ledger import begin_model
+from faults.ledger import MEMORY, begin_model
 from faults.nursery import Nursery
 
 
@@ -19,3 +20,10 @@ def nursery() -> Iterator[Nursery]:
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     return begin_model(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def memory() -> Iterator[Path]:
+    """A folder where syncing takes no time, for what is about order and not about the disk."""
+    with TemporaryDirectory(dir=MEMORY) as folder:
+        yield Path(folder)

@@ -82,8 +82,14 @@ class Running:
         return os.read(self._out, 2**16).decode()
 
     def rest(self) -> str:
-        """Return all that it prints until it ends."""
-        return "".join(iter(self.read, ""))
+        """Return all that it prints until it ends, however long it is silent meanwhile on a machine that is busy."""
+        told = ""
+        while select.select([self._out], [], [], 10 * LONGEST_WAIT)[0]:
+            printed = os.read(self._out, 2**16).decode()
+            if not printed:
+                return told
+            told += printed
+        raise AssertionError(f"process {self.pid} neither prints nor ends; so far: {told[-500:]}")
 
     def send(self, number: signal.Signals) -> None:
         """Send it a signal, unless it is gone."""
@@ -178,6 +184,10 @@ class Service:
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
         self.running.wait()
+
+    def is_alive(self) -> bool:
+        """Tell whether it has not ended."""
+        return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
 
     def stop(self) -> int:
         """Ask it to end, and return its exit code."""

@@ -1,18 +1,21 @@
 """What a process of the nursery does with a desk alone, without the service; it tells of each step on its output.
 
-Lines are "? client id" before a correction is sent, "! id seq" once it is kept, "- client id" where it was refused.
+Lines are "? client id" before a correction is sent, "! id seq" once it is kept, "- client id" where it was refused,
+"x id" before its text is forgotten.
 """
 
+import json
 import os
 import signal
 import threading
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
 from faults.ledger import content_of
 from thresher import desk as desks
 from thresher.desk import Desk
-from thresher.errors import JournalFullError
+from thresher.errors import JournalError, JournalFullError
 from thresher.web.writer import Writer
 
 CLIENTS = 8
@@ -57,11 +60,11 @@ def short_life(model: str) -> None:
         desk.write_model()
 
 
-def killed_life(model: str) -> None:
+def killed_life(model: str, client: str = "b") -> None:
     """Start, correct a few, and be killed."""
     desk = Desk(Path(model))
     for number in range(3):
-        _correct(desk, f"b.{number}")
+        _correct(desk, f"{client}.{number}")
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -83,3 +86,44 @@ def _undo(desk: Desk, id: str) -> None:
         tell("!", "undo", desk.undo("undo", [undone.seq]).seq)
     except JournalFullError:
         tell("-", "a", "undo")
+
+
+def full_life(model: str, point: str, action: str, number: int) -> None:
+    """Start with something to replay, correct, take back, forget, keep snapshots, write the model and shut down.
+
+    At a failpoint something happens; whoever is not told goes on with the next correction. Tells at its end how often
+    each place was met.
+    """
+    from faults import failpoints
+
+    desks.SNAPSHOT_EVERY = 8
+    failpoints.set_failpoint(point, action, number)
+    with Desk(Path(model)) as desk:
+        for count in range(CORRECTIONS):
+            _attempt(desk, f"a.{count}", failpoints.FailpointError)
+            if count == CORRECTIONS // 2:
+                with suppress(failpoints.FailpointError, JournalError):
+                    _undo(desk, "a.4")
+                    _forget(desk, "a.2")
+        with suppress(failpoints.FailpointError, JournalError):
+            desk.write_model()
+    tell(json.dumps(failpoints.met))
+
+
+def _attempt(desk: Desk, id: str, failure: type[Exception]) -> None:
+    """Correct; where that fails for no reason of the journal's, nothing is told, and where it is refused, that."""
+    client = id.partition(".")[0]
+    tell("?", client, id)
+    try:
+        tell("!", id, desk.correct(id, **content_of(id)).record.seq)
+    except JournalError:
+        tell("-", client, id)
+    except failure:
+        pass
+
+
+def _forget(desk: Desk, id: str) -> None:
+    forgotten = desk.journal.by_id(id)
+    if forgotten is not None:
+        tell("x", id)
+        desk.journal.forget_text(forgotten.seq)

@@ -60,7 +60,7 @@ def test_a_snapshot_that_finds_no_room_fails_no_correction(nursery: Nursery, mod
     code = f"from faults.sessions import short_life\nshort_life({str(model)!r})"
     with (
         forked(nursery, model.parent, code, traced=True) as running,
-        injected(running, "write", "error=ENOSPC:when=3+"),  # after the number in the lock, and the first snapshot
+        injected(running, "write", "error=ENOSPC:when=4+"),  # after two notes in the lock, and the first snapshot
     ):
         told = running.rest()
         assert running.wait() != 0, "the model file was asked for, and could not be written"

@@ -110,7 +110,8 @@ def test_nobody_is_turned_away_by_those_who_only_ask_who_has_it(nursery: Nursery
     """Whoever asks takes the lock for a moment."""
     folder = journal_folder(model)
     Desk(model).close()
-    with forked(nursery, model.parent, f"from thresher.journal_lock import owner_of\nwhile True: owner_of({str(folder)!r})"):
+    asking = f"from thresher.journal_lock import owner_of\nwhile True: owner_of({str(folder)!r})"
+    with forked(nursery, model.parent, asking):
         for _ in range(100):
             with Journal(folder) as journal:
                 assert journal.last() == 0

@@ -1,8 +1,9 @@
 """The routes: what each takes and gives. `create_app` makes the application that a server runs."""
 
 import asyncio
+import json
 import re
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from importlib import resources
 from typing import Annotated, Any, Literal
 from uuid import uuid4
@@ -31,8 +32,10 @@ from thresher.web.service import Service
 from thresher.web.tokens import Holder
 
 _FEW_LETTERS = 4000  # up to which a text is categorized at once; longer ones, and many, on another thread
-_LINES_AT_ONCE, _RECORDS_AT_ONCE = 256, 50
+_LINES_AT_ONCE, _RECORDS_AT_ONCE, _WRITTEN_AT_ONCE = 256, 50, 50
+_ROOM = 2**24  # bytes that so many documents never take
 _MOST_DETAILED = 1000
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _PAGE = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _SAFE_ASSET = re.compile(r"[a-z0-9_-]+\.(css|js|svg)")
 
@@ -50,7 +53,15 @@ def create_app(service: Service, rules: Rules) -> Guard:
     )
     app.router.route_class = Route
     meters = Meters()
-    for kind in (Problem, ThresherError, ClientDisconnect, HTTPException, RequestValidationError, Exception):
+    for kind in (
+        Problem,
+        ThresherError,
+        MemoryError,
+        ClientDisconnect,
+        HTTPException,
+        RequestValidationError,
+        Exception,
+    ):
         app.add_exception_handler(kind, _refused)
     _add_reading(app, service)  # first, for routes are looked through in their order
     _add_page(app)
@@ -69,7 +80,7 @@ async def _refused(request: Request, error: Exception) -> Response:
         return error.response()
     if isinstance(error, ClientDisconnect):
         return Problem(400, "the client left before all had come").response()
-    if isinstance(error, ThresherError):
+    if isinstance(error, ThresherError | MemoryError):
         return as_problem(error).response()
     if isinstance(error, HTTPException) and error.status_code == 405:
         return Problem(405, "method not allowed", {"Allow": _allowed(request)}).response()
@@ -82,7 +93,29 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 def _answer(found: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return Response(orjson.dumps(found), status, headers, media_type=JSON)
+    return Response(_written(found), status, headers, media_type=JSON)
+
+
+def _written(found: Any) -> bytes:
+    """Return JSON; what is no number, as a share of nothing, is null."""
+    if isinstance(found, dict) and found.keys() == {"documents"}:
+        return b'{"documents":[%b]}' % b",".join(_written_many(found["documents"]))
+    try:
+        return _ENCODER.encode(found).encode()
+    except ValueError:
+        bytearray(_ROOM)
+        return orjson.dumps(found)
+
+
+def _written_many(documents: list[dict[str, Any]]) -> Iterator[bytes]:
+    """Yield each of many documents as JSON, which orjson writes ten times as fast; see to it that it finds memory.
+
+    Where it finds none it does not raise, but takes the process down.
+    """
+    for first in range(0, len(documents), _WRITTEN_AT_ONCE):
+        bytearray(_ROOM)
+        for document in documents[first : first + _WRITTEN_AT_ONCE]:
+            yield _written(document) if "explanations" in document else orjson.dumps(document)
 
 
 def _holder(request: Request) -> Holder:
@@ -343,8 +376,8 @@ async def _lines_of_answers(service: Service, request: Request) -> AsyncIterator
                    for i, one in enumerate(given, 1)]  # fmt: skip
             found = await _categorized(service, texts, ids, wanted)
             count += len(found)
-            yield b"".join(orjson.dumps(one) + b"\n" for one in found)
-    except (Problem, ThresherError) as error:
+            yield b"".join(one + b"\n" for one in _written_many(found))
+    except (Problem, ThresherError, MemoryError) as error:
         if count == 0:
             raise
         problem = error if isinstance(error, Problem) else as_problem(error)
@@ -516,7 +549,7 @@ async def _exported(service: Service) -> AsyncIterator[bytes]:
         records = await asyncio.wrap_future(page)
         for record in records:
             if record.kind == "correction" and record.undone_by is None and record.text is not None:
-                yield orjson.dumps(exported(record, service.renames.renamed(record))) + b"\n"
+                yield _written(exported(record, service.renames.renamed(record))) + b"\n"
         if len(records) < _RECORDS_AT_ONCE:
             return
         after = records[-1].seq

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from thresher.web.bodies import LONGEST_BODY
 from thresher.web.meters import Meters
-from thresher.web.problems import Problem, busy
+from thresher.web.problems import Problem, as_problem, busy
 from thresher.web.tokens import Holder, Tokens
 
 Message = MutableMapping[str, Any]
@@ -86,6 +86,10 @@ class Guard:
                 await self.app(scope, _bounded(receive, headers), answer)
         except Problem as problem:
             await problem.response()(scope, receive, answer)
+        except MemoryError as error:  # of a body that did not fit
+            if begun:
+                raise
+            await as_problem(error).response()(scope, receive, answer)
         except asyncio.CancelledError:  # the end is hurried: sent again, a correction is told whether it was kept
             if begun:
                 raise

@@ -1,9 +1,9 @@
 """What goes wrong, as problem+json (RFC 9457): a status, a title and one line; never what was sent, nor a path."""
 
+import json
 import re
 from typing import Any
 
-import orjson
 from starlette.responses import Response
 
 from thresher import errors
@@ -28,7 +28,7 @@ class Problem(Exception):  # noqa: N818
     def response(self) -> Response:
         """Return the answer."""
         about = {"type": "about:blank", "title": TITLES.get(self.status, "Refused"), "status": self.status}
-        body = orjson.dumps(about | {"detail": self.detail} | self.more)
+        body = json.dumps(about | {"detail": self.detail} | self.more, ensure_ascii=False, separators=(",", ":"))
         return Response(body, self.status, headers=self.headers, media_type=MEDIA)
 
 
@@ -37,8 +37,10 @@ def busy(detail: str) -> Problem:
     return Problem(503, detail, {"Retry-After": "1"})
 
 
-def as_problem(error: errors.ThresherError) -> Problem:
-    """Return what to answer when the library refuses something."""
+def as_problem(error: errors.ThresherError | MemoryError) -> Problem:
+    """Return what to answer when the library refuses something, or has no room for it."""
+    if isinstance(error, MemoryError):
+        return busy("there is not enough memory for this (send less at once, or again later)")
     if isinstance(error, errors.JournalFullError):
         return Problem(507, "the disk is full: nothing was kept or learned (make room, and send it again)")
     if isinstance(error, errors.JournalBrokenError):

@@ -67,6 +67,8 @@ class Service:
         self.holdout, self._ended = holdout, ended
         self.state = "starting"
         self._measuring = ThreadPoolExecutor(1, thread_name_prefix="measuring")
+        if holdout:
+            self._measuring.submit(int)  # starts it now, when there is memory for it
         self._forget()
         self._writer = Writer(self._failed)
         self.opening = self._writer.call(lambda: self._open(opened()))
@@ -123,7 +125,9 @@ class Service:
 
     def _failed(self, error: BaseException) -> None:
         refused = isinstance(error, OSError) and self.state == "starting"  # by the system, which the command line tells
-        if not refused and not isinstance(error, Problem | ThresherError):
+        if isinstance(error, MemoryError):
+            _log.warning("there was not enough memory")
+        elif not refused and not isinstance(error, Problem | ThresherError):
             _log.error("a fault of ours", exc_info=error)
         if isinstance(error, JournalBrokenError) or self.state == "starting" or self._is_stuck():
             self.state = "broken"

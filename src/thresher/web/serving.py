@@ -9,8 +9,9 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -24,6 +25,7 @@ from thresher.web.guards import DEADLINE, LARGEST_HEAD, Rules
 from thresher.web.service import Service
 
 _GRACE = 8  # seconds for requests to end
+_THREADS = min(32, (os.cpu_count() or 1) + 4)  # for what takes long
 
 
 class PromptProtocol(H11Protocol):
@@ -80,6 +82,7 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to take requests."""
+        asyncio.get_running_loop().set_default_executor(_started_threads(_THREADS))
         await super().startup(sockets)
         if self.started:
             self._listens()
@@ -99,6 +102,13 @@ class Server(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def _started_threads(count: int) -> ThreadPoolExecutor:
+    """Return threads that run already: one that is started where memory is short may never say that it could not."""
+    pool, all_there = ThreadPoolExecutor(count, thread_name_prefix="looking"), threading.Barrier(count)
+    list(pool.map(lambda _: all_there.wait(), range(count)))
+    return pool
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
