@@ -1,10 +1,11 @@
-# make demo, make test, make lint, make bench, make accuracy, make tables, make soak: each sets the environment up by itself.
+# make demo, make test, make lint, make bench, make accuracy, make tables, make docs, make soak,
+# make release-check: each sets the environment up by itself.
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint bench accuracy tables soak clean
+.PHONY: demo test lint bench accuracy tables docs soak digests release-check clean
 
 demo: $(VENV)/installed
 	@mkdir -p demo && $(BIN)/thresher demo --folder demo --force
@@ -33,13 +34,28 @@ accuracy: $(VENV)/installed
 	@$(BIN)/python benchmarks/accuracy.py --markdown docs/accuracy.md
 	@$(BIN)/python benchmarks/online.py --streams reuters sample
 
+# The documentation as a site, in build/site; a warning is an error.
+docs: $(VENV)/installed
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict && echo "wrote build/site/index.html"
+
 tables: $(VENV)/installed
 	@$(BIN)/thresher reproduce all --markdown docs/reproduction.md --report reproduction.html --force --no-json
 
-# The faults of RELIABILITY's tier T1: ten times the kills, every write point, more of all else; takes about half an hour.
+# Faults, fuzzers and attacks with large numbers, in parts that can be resumed; takes hours (docs/reliability.md).
 soak: $(VENV)/installed
-	@THRESHER_KILLS=2000 THRESHER_EVERY_WRITE=1 THRESHER_SHUTDOWNS=20 THRESHER_STARTS=50 THRESHER_BACKUPS=100 \
-	  $(BIN)/python -m pytest -n 2 -s tests/faults
+	@$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev,soak]' > $(VENV)/soak.txt 2>&1 || { cat $(VENV)/soak.txt; exit 1; }
+	@$(BIN)/python tools/soak.py --markdown docs/reliability.md $(PARTS)
+
+# Digests of models of every kind, which must be the same on every machine and Python.
+digests: $(VENV)/installed
+	@$(BIN)/python tests/digests.py here 2 0
+
+# What must hold before a release: the wheel and sdist in dist/, each extra installed by itself, the steps of the Dockerfile.
+release-check: $(VENV)/installed
+	@$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev,release]' > $(VENV)/release.txt 2>&1 || { cat $(VENV)/release.txt; exit 1; }
+	@rm -rf dist && $(BIN)/python -m build --outdir dist > $(VENV)/build.txt 2>&1 || { cat $(VENV)/build.txt; exit 1; }
+	@$(BIN)/python -m twine check --strict dist/*
+	@THRESHER_EXTRAS=all $(BIN)/python -m pytest tests/test_packaging.py tests/test_container.py tests/test_installed.py
 
 # A virtual environment of our own; where the venv module is missing, virtualenv, and where both are, a line that says what to do.
 $(VENV)/bin/python:

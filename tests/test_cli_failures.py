@@ -112,7 +112,7 @@ def test_a_bad_option_is_named_with_what_is_allowed(
         (["train", "sample:train"], "--output"),
         (["predict"], "MODEL"),
         (["rank", "m", "noise"], "DATA"),
-        (["doctor", "now"], "now"),
+        (["doctor", "desk", "now"], "now"),
         (["predict", "m", "sample:test", "--top", "3", "--all"], "--top and --all"),
         (["predict", "m", "sample:test", "--top", "0"], "--top 0"),
         (["compress", "m", "--size", "1MB"], "--force"),
@@ -208,6 +208,17 @@ def test_a_full_disk_is_named_and_leaves_nothing(called: Run, tmp_path: Path) ->
     assert names(tmp_path) == ["kept.jsonl"]
 
 
+def test_a_full_folder_for_temporary_files_is_named(called: Run, tmp_path: Path) -> None:
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limit[1]))
+    try:
+        ended = called("train", "sample:train", "-o", tmp_path / "new", "--memory", "100kB", "--preset", "fast")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    said(ended, 74, "File too large (name another folder for temporary files with TMPDIR)")
+    assert names(tmp_path) == []
+
+
 def test_an_answer_that_cannot_be_written_is_an_error(model: Path) -> None:
     for arguments in ("predict $model sample:test", "--help", "--version"):
         said(in_shell(f"thresher {arguments} > /dev/full", model=model), 74, "standard output: No space left")
@@ -240,6 +251,10 @@ def test_permissions_that_are_missing_are_said_to_be(model: Path, tmp_path: Path
     closed.mkdir(0o555)
     said(without_privileges("convert", "sample:test", closed / "a.csv"), 77, "a.csv: ", "permission")
     said(without_privileges("convert", "sample:test", closed / "no" / "a.csv"), 73, "a.csv: ")
+    data = write(tmp_path / "a.jsonl", {"text": TEXT, "accept": ["noise"]})
+    elsewhere: list[str | Path] = ["--journal", closed / "journal"]
+    said(without_privileges("learn", model, data, *elsewhere), 77, "journal: Permission denied")
+    said(without_privileges("serve", model, "--port", "0", *elsewhere), 77, "journal: Permission denied")
     model.chmod(0)
     said(without_privileges("inspect", model), 77, "desk.thresher: Permission denied")
     assert names(closed) == []
@@ -439,7 +454,7 @@ def test_a_signal_ends_training_soon_and_leaves_the_old_model(
     options = ["--force", "--max-passes", "10000000", "--thresholds", "fixed"]
     ended = interrupted(["train", data, "-o", model, *options], b"learn", signals)
     assert ended.code == code
-    assert ended.seconds < 5
+    assert ended.seconds < 2  # a second, on two cores
     assert ended.out == ""
     assert ended.err.rstrip().endswith(f"thresher: {word}")
     assert "Traceback" not in ended.err

@@ -5,11 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import walk
 from cli import cpu_seconds, thresher
 
 SLACK = 3
-ANNOUNCED = "compiling for this machine"
 HELP, PREDICT = 0.4, 1.2  # seconds
 HEAVY = ("numba", "numpy", "sklearn", "scipy", "pyarrow", "matplotlib", "orjson", "safetensors")
 
@@ -33,9 +31,3 @@ def test_one_document_is_predicted_quickly_once_the_kernels_are_compiled(tmp_pat
     assert thresher("train", "sample:train", "-o", model, "--max-passes", "5", "--thresholds", "fixed").code == 0
     cpu_seconds("predict", model, data)
     assert cpu_seconds("predict", model, data) < SLACK * PREDICT
-
-
-def test_the_first_compilation_is_announced(tmp_path: Path) -> None:
-    train = "thresher train sample:train -o desk.thresher --preset fast --choose nothing --force 2>&1"
-    assert ANNOUNCED in " ".join(walk.run(f"NUMBA_CACHE_DIR={tmp_path / 'kernels'} {train}", tmp_path)[1])
-    assert ANNOUNCED not in " ".join(walk.run(f"NUMBA_CACHE_DIR={tmp_path / 'kernels'} {train}", tmp_path)[1])

@@ -1,3 +1,7 @@
+"""The lock of a journal: one process has it, and whoever comes second learns which."""
+
+import errno
+import fcntl
 import os
 import subprocess
 import sys
@@ -7,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from open_files import no_more_open_files
 from thresher.errors import JournalBusyError
-from thresher.journal_lock import LOCK, owner_of, take_lock
+from thresher.journal_lock import LOCK, note_closed, note_open, owner_of, take_lock, was_left_open
 
 
 @pytest.fixture
@@ -73,3 +78,94 @@ def test_a_lock_that_cannot_be_taken_for_another_reason_says_so(
     monkeypatch.setattr("fcntl.flock", broken)
     with pytest.raises(OSError, match="Input/output error"):
         take_lock(tmp_path / LOCK)
+
+
+def test_a_lock_holds_the_number_of_its_owner_and_nothing_of_the_one_before(tmp_path: Path) -> None:
+    path = tmp_path / LOCK
+    path.write_text("12345678901234567890\nopen\n")
+    descriptor = take_lock(path)
+    assert path.read_text() == f"{os.getpid()}\n"
+    assert owner_of(tmp_path) == str(os.getpid())
+    os.close(descriptor)
+
+
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+def test_a_lock_that_cannot_be_written_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    def fail(descriptor: int, data: bytes) -> int:
+        raise error
+
+    with no_more_open_files(), monkeypatch.context() as patch:
+        patch.setattr(os, "write", fail)
+        with pytest.raises(error):
+            take_lock(tmp_path / LOCK)
+    os.close(take_lock(tmp_path / LOCK))
+
+
+def test_asking_for_the_owner_leaves_nothing_open_and_nothing_locked(tmp_path: Path) -> None:
+    os.close(take_lock(tmp_path / LOCK))
+    with no_more_open_files():
+        owner_of(tmp_path)
+    descriptor = take_lock(tmp_path / LOCK)
+    with no_more_open_files():
+        owner_of(tmp_path)
+    os.close(descriptor)
+
+
+def test_whoever_asks_for_the_owner_does_not_keep_another_from_the_lock(tmp_path: Path) -> None:
+    (tmp_path / LOCK).touch()
+    with (tmp_path / LOCK).open() as asking:
+        fcntl.flock(asking, fcntl.LOCK_SH)
+        done = threading.Timer(0.04, fcntl.flock, [asking, fcntl.LOCK_UN])
+        done.start()
+        os.close(take_lock(tmp_path / LOCK))
+        done.join()
+
+
+def test_a_lock_tells_whether_its_owner_ended_as_it_should(tmp_path: Path) -> None:
+    path = tmp_path / LOCK
+    assert not was_left_open(path)
+    descriptor = take_lock(path)
+    assert not was_left_open(path)
+    note_open(descriptor)
+    assert was_left_open(path)
+    assert owner_of(tmp_path) == str(os.getpid())
+    note_closed(descriptor)
+    assert not was_left_open(path)
+    assert path.read_text() == f"{os.getpid()}\n"
+    os.close(descriptor)
+
+
+def test_what_finds_no_room_in_a_lock_is_not_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(descriptor: int, what: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    descriptor = take_lock(tmp_path / LOCK)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", fail)
+        note_open(descriptor)
+    assert not was_left_open(tmp_path / LOCK)
+    note_open(descriptor)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "truncate", fail)
+        note_closed(descriptor)
+    assert was_left_open(tmp_path / LOCK)
+    os.close(descriptor)
+
+
+def test_a_free_lock_is_taken_at_once_and_another_is_tried_for_a_tenth_of_a_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    descriptor = take_lock(tmp_path / LOCK)
+    assert sum(slept) == 0
+    with pytest.raises(JournalBusyError, match=f"process {os.getpid()} "):
+        take_lock(tmp_path / LOCK)
+    assert sum(slept) == pytest.approx(0.09)
+    slept.clear()
+    (tmp_path / LOCK).write_bytes(b"\xff?\n")  # what no process has written
+    assert owner_of(tmp_path) == "\ufffd?"
+    assert sum(slept) == pytest.approx(0.49)
+    os.close(descriptor)

@@ -12,6 +12,13 @@ TESTS = Path(__file__).parent
 KERNEL_TESTS = ["test_naive_twin.py", "test_update_rules.py", "test_tokens.py", "test_vocabulary.py"]
 RIVAL_TESTS = ["test_widrow_hoff.py", "test_exponentiated_gradient.py", "test_sleeping_experts.py", "test_bits.py"]
 
+CALLERS = [
+    "test_audit.py", "test_categorizer.py", "test_category_changes.py", "test_choices.py", "test_compression.py",
+    "test_contents.py", "test_decisions.py", "test_desk.py", "test_evaluation.py", "test_explanation.py",
+    "test_golden.py", "test_online_conduct.py", "test_parameters.py", "test_reservoir.py", "test_rows.py",
+    "test_sklearn.py", "test_spilling.py", "test_streaming.py", "test_threads.py", "test_views.py",
+]  # fmt: skip
+
 
 def run_tests(names: list[str], **environment: str) -> str:
     """Run test files in a process of their own with another setting of Numba's; return what they print."""
@@ -25,9 +32,11 @@ def test_kernels_agree_with_the_naive_twin_uncompiled() -> None:
     assert " passed" in run_tests([*KERNEL_TESTS, *RIVAL_TESTS], NUMBA_DISABLE_JIT="1")
 
 
-def test_kernels_stay_within_their_arrays(tmp_path: Path) -> None:
+def test_kernels_stay_within_their_arrays() -> None:
+    """Bounds are checked in the tests of kernels, learners and text; THRESHER_BOUNDS=whole: of all that calls them."""
     names = [*KERNEL_TESTS, *RIVAL_TESTS, "test_learners.py", "test_listed_weights.py", "test_analysers.py"]
-    assert " passed" in run_tests(names, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=str(tmp_path))
+    names += CALLERS if os.environ.get("THRESHER_BOUNDS") == "whole" else []
+    assert " passed" in run_tests(names, NUMBA_BOUNDSCHECK="1")
 
 
 SHOW_BITS = """
@@ -43,7 +52,7 @@ for name, learner in LEARNERS.items():
 """
 
 
-def test_every_kind_of_processor_and_number_of_threads_gives_the_same_bits(tmp_path: Path) -> None:
+def test_every_kind_of_processor_and_number_of_threads_gives_the_same_bits() -> None:
     def digests(**environment: str) -> str:
         settings = os.environ | {"PYTHONPATH": str(TESTS)} | environment
         run = subprocess.run(
@@ -54,7 +63,7 @@ def test_every_kind_of_processor_and_number_of_threads_gives_the_same_bits(tmp_p
     here = digests()
     assert len(set(here.split())) == 4 + 16  # names of learners, and a digest for each of four settings
     assert digests(NUMBA_DISABLE_JIT="1") == here
-    assert digests(NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="", NUMBA_CACHE_DIR=str(tmp_path)) == here
+    assert digests(NUMBA_CPU_NAME="generic", NUMBA_CPU_FEATURES="") == here
 
 
 def test_a_changed_kernel_makes_all_cached_kernels_stale(tmp_path: Path) -> None:

@@ -151,20 +151,46 @@ def test_order_of_documents_matters_only_when_it_should(name: str) -> None:
     assert len(set(fits)) == 3
 
 
-@pytest.mark.parametrize("name", ["BalancedWinnow", "PositiveWinnow", "Perceptron"])
-def test_weights_stay_finite_under_stubborn_teachers(name: str) -> None:
-    learner = LEARNERS[name](average_active=1.0, threshold_range=(-1e6, 1e6), **_large_steps(name))
-    rows = as_rows([{0: 2.0**40, 1: 1.0}] * 500, 2)
-    teachers: list[list[list[int]]] = [[[0]] * 500, [[]] * 500, [[0], []] * 250]
+@every_learner
+@pytest.mark.parametrize("large", [False, True])
+def test_weights_stay_finite_under_stubborn_teachers(name: str, large: bool) -> None:
+    """The same document twenty thousand times, then as often as what it is not, then in turns."""
+    settings = _large_steps(name) if large else {}
+    learner = LEARNERS[name](average_active=1.0, **settings)
+    document = as_rows([{0: 2.0**40 if large else 3.0, 1: 1.0}], 2)
+    rows = Rows(np.arange(0, 40_001, 2), np.tile(document.indices, 20_000), np.tile(document.data, 20_000), 2)
+    teachers: list[list[list[int]]] = [[[0]] * 20_000, [[]] * 20_000, [[0], []] * 10_000, [[0], [1]] * 10_000]
     for labels in teachers:
-        learner.partial_fit(rows, labels, n_categories=1)
+        learner.partial_fit(rows, labels, n_categories=2)
         assert np.isfinite(learner.weights_).all()
         assert np.isfinite(learner.score(rows)).all()
         assert np.abs(learner.weights_).max() <= 2.0**60
 
 
+@every_learner
+@pytest.mark.parametrize(
+    "settings", [{}, {"average": True}, {"sparse": True}, {"threshold_range": (-1e6, 1e6)}], ids=str
+)
+@pytest.mark.parametrize("signs", [[1], [-1], [1, -1]], ids=["always", "never", "in turn"])
+def test_a_correction_made_twenty_thousand_times_leaves_all_finite(
+    name: str, settings: dict[str, Any], signs: list[int]
+) -> None:
+    own = {key: value for key, value in settings.items() if key in LEARNERS[name].__dataclass_fields__}
+    learner = LEARNERS[name](average_active=2.0, **own).fit(as_rows([{0: 1.0, 1: 3.0}, {1: 1.0}], 2), [[0], []])
+    rows = as_rows([{0: 1.0, 1: 3.0}] * 1000, 2)
+    labels = [[0] if signs[i % len(signs)] > 0 else [] for i in range(1000)]
+    for _ in range(20):
+        learner.partial_fit(rows, labels)
+    for found in (learner.weights_, learner.score(rows)):
+        assert np.isfinite(found).all()
+    assert np.abs(learner.weights_).max() <= 2.0**60
+
+
 def _large_steps(name: str) -> dict[str, Any]:
-    return {"alpha": 1e6} if name == "Perceptron" else {"alpha": 1e6, "beta": 2e-6}
+    if name == "RegularizedWinnow":
+        return {"rate": 1e6, "cap": 1e6, "positive_cap": 1e6}
+    steps = {"alpha": 1e6} if name == "Perceptron" else {"alpha": 1e6, "beta": 2e-6}
+    return steps | {"threshold_range": (-1e6, 1e6)}
 
 
 @pytest.mark.parametrize("name", ["BalancedWinnow", "PositiveWinnow"])

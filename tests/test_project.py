@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,29 @@ def test_demo_ends_with_the_correction_learned() -> None:
 def test_every_module_says_what_it_is_for() -> None:
     for path in (ROOT / "src").rglob("*.py"):
         assert path.read_text().startswith('"""'), path
+
+
+def test_tests_that_the_documentation_names_are_there() -> None:
+    named = [found for page in PAGES for found in re.findall(r"`(?:tests/)?([\w/]+\.py)::(\w+)", page.read_text())]
+    assert len(named) > 30
+    files = {path.name: path.read_text() for path in (ROOT / "tests").rglob("test_*.py")}
+    for file, name in named:
+        assert f"\ndef {name}(" in files[file.rpartition("/")[2]], (file, name)
+
+
+# Older ones have faults that an attacker may use; docs/threats.md says which.
+FLOORS = {"fastapi": "0.132", "starlette": "1.3.1", "h11": "0.16", "pyarrow": "14.0.1"}
+
+
+def test_packages_with_known_faults_are_not_taken() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    wanted = {part.split(">=")[0]: part.split(">=")[1] for part in [*extras["serve"], *extras["parquet"]]}
+    pinned = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
+    for name, floor in FLOORS.items():
+        assert as_numbers(wanted[name]) >= as_numbers(floor), name
+        assert as_numbers(pinned[name]) >= as_numbers(floor), name
+    assert not [name for name in (*wanted, *pinned) if "multipart" in name]  # forms are never read
+
+
+def as_numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]

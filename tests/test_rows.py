@@ -13,7 +13,10 @@ import malformed
 from problems import as_rows as rows_of
 from thresher import BalancedWinnow, Labels, Rows
 from thresher.learners.labels import as_labels
-from thresher.learners.rows import as_rows, strengths
+from thresher.learners.rows import as_rows, row_slices, select_rows, strengths
+from thresher.learners.slices import SLICE_WORK, slices
+from thresher.spilling import joined_rows
+from thresher.text.features import TextFeatures
 
 TARGETS = ["fit", "partial_fit", "score", "estimator_csr", "estimator_csc", "estimator_predict", "estimator_y"]
 
@@ -142,3 +145,19 @@ def test_a_label_set_may_be_any_collection() -> None:
     expected = as_labels([[0, 2], []], 2)
     for source in ([{2, 0}, set()], [(0, 2, 2), ()], [np.array([2, 0]), np.array([], dtype=int)]):
         assert_same_parts(as_labels(source, 2), expected)
+
+
+def test_offsets_have_64_bits_wherever_rows_come_from() -> None:
+    """More than 2^31 entries would not fit here; that nothing counts them in fewer bits does."""
+    given = rows_of([{0: 4.0, 1: 9.0}, {}, {2: 1.0}], 3)
+    small = as_rows(given._replace(indptr=given.indptr.astype(np.int32)))
+    features = TextFeatures(min_count=1)
+    found = [
+        small, strengths(small, "sqrt", normalize=True), select_rows(small, np.array([2, 0])), *row_slices(small, 1),
+        features.fit(["crude oil", "oil"]), features.rows(["oil"]), joined_rows(iter([small, small]), 3, limit=0),
+    ]  # fmt: skip
+    assert {rows.indptr.dtype for rows in found} == {np.dtype(np.int64)}
+    lengths = np.full(70_000, 2**16)
+    parts = slices(np.arange(len(lengths)), lengths, 1)
+    assert sum(len(part) for part in parts) == 70_000
+    assert max(lengths[part].sum() for part in parts) <= SLICE_WORK + 2**16

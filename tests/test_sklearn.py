@@ -181,6 +181,53 @@ def test_refused_calls_leave_an_estimator_as_it_was() -> None:
     assert not hasattr(fresh, "classes_")
 
 
+NAN, INF = float("nan"), float("inf")
+REFUSED: dict[str, tuple[Any, Any, str]] = {
+    "NaN": ([[1.0, NAN, 0.0], [0.0, 1.0, 1.0]], [0, 1], "NaN"),
+    "infinity": ([[1.0, INF, 0.0], [0.0, 1.0, 1.0]], [0, 1], "infinity|inf"),
+    "no rows": (np.zeros((0, 3)), [], "0 sample"),
+    "no features": (np.zeros((2, 0)), [0, 1], "0 feature"),
+    "complex values": ([[1j, 0, 0], [0, 1, 1]], [0, 1], "[Cc]omplex"),
+    "NaN in y": ([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]], [0.0, NAN], "NaN"),
+    "infinity in y": ([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]], [0.0, INF], "infinity"),
+    "fractions in y": ([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]], [0.3, 1.7], "continuous"),
+    "other features": ([[1.0, 1.0], [0.0, 1.0]], [0, 1], "features"),
+    "too few labels": ([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]], [0], "inconsistent"),
+}
+
+
+def state_of(estimator: Any) -> tuple[list[str], bytes, list[Any]]:
+    parts = (estimator.coef_, estimator.learner_.mistakes_, estimator.learner_.online_mistakes_)
+    return sorted(estimator.__dict__), b"".join(part.tobytes() for part in parts), estimator.classes_.tolist()
+
+
+@parametrized
+@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csc_array], ids=["dense", "csr", "csc"])
+def test_what_scikit_learn_refuses_is_refused_by_every_verb_and_changes_nothing(
+    estimator: Any, case: str, form: Any
+) -> None:
+    X, y, word = REFUSED[case]
+    model = clone(estimator).fit([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [2.0, 0.0, 0.0]], [0, 1, 0])
+    before = state_of(model)
+    for verb in (model.fit, model.partial_fit):
+        if verb == model.fit and case == "other features":
+            continue
+        with pytest.raises(ValueError, match=word):
+            verb(form(X), y)
+    if "y" not in case and "labels" not in case:
+        with pytest.raises(ValueError, match=word):
+            model.predict(form(X))
+    assert state_of(model) == before
+    fresh = clone(estimator)
+    if case != "other features":
+        for verb in (fresh.fit, fresh.partial_fit):
+            with pytest.raises(ValueError, match=word):
+                verb(form(X), y)
+    with pytest.raises(NotFittedError):
+        fresh.predict([[1.0, 1.0, 0.0]])
+
+
 def test_parameters_set_between_calls_hold_from_the_next_call_on() -> None:
     X, Y = sparse_problem()
     model = BalancedWinnowClassifier().partial_fit(X, Y)

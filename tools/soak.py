@@ -55,14 +55,34 @@ def tests(name: str, selected: str, **environment: int | str) -> Part:
     return Part(name, command, {f"THRESHER_{key.upper()}": str(value) for key, value in environment.items()})
 
 
+def fuzzed(target: str, seconds: int = 600) -> Part:
+    """Return a part that fuzzes a target."""
+    return Part(f"fuzzing {target}", ["python", "tests/fuzz/run.py", target, "--seconds", str(seconds)])
+
+
+FUZZED = (
+    "csv", "tsv", "jsonl", "sgml", "lines", "packed", "parquet", "model", "journal", "records", "corrections", "body",
+    "service", "words",
+)  # fmt: skip
 PARTS = [
+    tests("a million corrections", "tests/faults/test_bounded_growth.py", growth=1_000_000),
     tests("kills", "tests/faults/test_kill9.py", kills=2000),
     tests("deaths at every write", "tests/faults/test_kill_at_write.py", every_write=1),
+    tests("failpoints", "tests/faults/test_failpoints.py", failpoint_seeds=50),
     tests("order of syncs", "tests/faults/test_fsync_order.py"),
     tests("full and failing disks", "tests/faults/test_full_disk.py tests/faults/test_failed_sync.py"),
     tests("shutdowns", "tests/faults/test_shutdown.py", shutdowns=50),
     tests("starts at once", "tests/faults/test_two_processes.py", starts=200),
     tests("backups under load", "tests/faults/test_backup_under_load.py", backups=100),
+    tests("damage", "tests/faults/test_damage.py", damages=1000),
+    tests("machine of the desk", "tests/faults/test_desk_machine.py", machines=5000, steps=100),
+    tests("machine of the service", "tests/faults/test_service_machine.py", service_machines=200),
+    tests("mutants of model files", "tests/fuzz/test_mutants.py", mutants=100_000),
+    tests("schemathesis", "tests/test_api_schema.py", examples=2000),
+    tests("determinism", "tests/test_determinism.py", matrix="whole", matrix_records=5000),
+    Part("bounds of arrays", ["python", "-m", "pytest", "tests/test_bits.py"], {"NUMBA_BOUNDSCHECK": "1"}),
+    *map(fuzzed, FUZZED),
+    Part("known vulnerabilities", ["python", "tools/vulnerabilities.py"]),
 ]
 
 

@@ -29,9 +29,18 @@ _COMPARED = "words+ngrams:2"
 class Finding(NamedTuple):
     """A document that is probably mislabelled.
 
-    `kind` is "missing" where the category is not given and should be, "wrong" where it is given and should not be.
-    `probability` is the category's, by a model that has not seen the document; `words` are those that made it, with
-    their contributions, for the category of a missing one and against that of a wrong one.
+    Parameters
+    ----------
+    number, id, place : int, str, str
+        Which document, from 0; its id; and where it stands.
+    category, kind : str
+        "missing" where the category is not given and should be, "wrong" where it is given and should not be.
+    probability : float
+        The category's, by a model that has not seen the document.
+    suspicion : float
+        How strongly the document's labels are contradicted; findings stand by it.
+    words : list of (str, float)
+        Those that made it, with their contributions: for the category of a missing one, against that of a wrong one.
     """
 
     number: int
@@ -47,7 +56,14 @@ class Finding(NamedTuple):
 class Duplicates(NamedTuple):
     """Documents with nearly the same words; where their categories differ, one of them is wrong.
 
-    `alike` is the Jaccard index of the least alike pair that joined the group: 1 where all have the same words.
+    Parameters
+    ----------
+    numbers, ids, places : list
+        Which documents, from 0; their ids; and where they stand.
+    alike : float
+        The Jaccard index of the least alike pair that joined the group: 1 where all have the same words.
+    categories, categories_differ : list of list of str, bool
+        What each of them has, and whether that is not the same.
     """
 
     numbers: list[int]
@@ -59,7 +75,15 @@ class Duplicates(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """A test document that is in the training documents too, and the one most like it; 1: the same words."""
+    """A test document that is in the training documents too, and the one most like it.
+
+    Parameters
+    ----------
+    test_number, test_id, training_number, training_id : int, str, int, str
+        The two documents.
+    alike : float
+        The Jaccard index of their words; 1: the same words.
+    """
 
     test_number: int
     test_id: str
@@ -71,8 +95,15 @@ class Overlap(NamedTuple):
 class CategoryRemark(NamedTuple):
     """What is odd about categories.
 
-    "few": too few documents to learn it. "poor": it is not learned well, by the break-even point in cross-validation.
-    "same documents": the categories always stand together. "same name": they differ only in case or blanks.
+    Parameters
+    ----------
+    kind : str
+        "few": too few documents to learn it. "poor": it is not learned well. "same documents": the categories always
+        stand together. "same name": they differ only in case or blanks.
+    categories, documents : list of str, int
+        Which ones, and how many documents they have.
+    break_even : float or None
+        Of a poor one, in cross-validation.
     """
 
     kind: str
@@ -85,7 +116,16 @@ class CategoryRemark(NamedTuple):
 class Audit:
     """What `audit` found, the most suspicious first.
 
-    Numbers count the documents from 0. `notes` say in a sentence what could not be looked at.
+    Parameters
+    ----------
+    documents, categories, test_documents : int
+        How many there were.
+    findings, duplicates, overlaps, remarks : list
+        Of `Finding`, `Duplicates`, `Overlap` and `CategoryRemark`.
+    without_text, without_categories : list of int, int
+        The numbers of documents without a word, from 0; and how many have no category.
+    notes : list of str
+        Sentences on what could not be looked at.
     """
 
     documents: int

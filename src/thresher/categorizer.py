@@ -150,7 +150,7 @@ class Categorizer:
         return self.adopt(Fitted(features, learner, names, choice, decisions, idf, reservoir))
 
     def adopt(self, fitted: "Fitted") -> Self:
-        """Become what was fitted, here or on a cluster."""
+        """Become what was `fitted`, here or on a cluster."""
         self.features, self.learner, self.categories = fitted.features, fitted.learner, fitted.categories
         self.chosen, self.trials = fitted.choice.settings, fitted.choice.trials
         self.decisions, self.idf, self.reservoir = fitted.decisions, fitted.idf, fitted.reservoir
@@ -158,12 +158,15 @@ class Categorizer:
         return self
 
     def partial_fit(self, texts: Iterable[Text], categories: Iterable[str | Iterable[str]]) -> Self:
-        """Go on learning, one pass in the order given; new words and categories may appear. A label set is complete."""
+        """Go on learning, one pass in the order given: `texts` and their `categories`, as `fit` takes them.
+
+        New words and categories may appear. A label set is complete.
+        """
         teaching.learn_all(self, texts, categories)
         return self
 
     def stream(self, documents: Iterable[tuple[Text, str | Iterable[str]]]) -> Iterator[Streamed]:
-        """Predict each document, then learn it with all its categories, as they come; yields what was predicted.
+        """Predict each of the `documents`, (text, categories), then learn it with all of these, as they come.
 
         It gives what `predict` and `partial_fit` would give one document at a time, many times faster. For that it
         reads, and learns, up to a thousand documents ahead of what it has yielded.
@@ -177,7 +180,9 @@ class Categorizer:
     def learn(
         self, text: Text, accept: Iterable[str] = (), reject: Iterable[str] = (), *, complete: bool = False
     ) -> Correction:
-        """Learn one correction: categories in neither list are left alone. Returns what changed.
+        """Learn a correction of a `text`: categories to `accept` and to `reject`; others are left alone.
+
+        Returns what changed.
 
         A category that is not known yet is added if it is accepted, and an error if it is rejected. The constant
         feature learns too, but is no word and not reported. If what is accepted is `complete`, all other categories are
@@ -186,7 +191,7 @@ class Categorizer:
         return teaching.learn(self, text, accept, reject, complete)
 
     def check_correction(self, accepted: list[str], rejected: list[str], complete: bool = False) -> None:
-        """Raise a TextError for a correction that cannot be learned."""
+        """Raise a TextError for a correction that cannot be learned: what is `accepted`, `rejected`, or `complete`."""
         teaching.check_correction(self, accepted, rejected, complete)
 
     def view(self) -> Self:
@@ -203,11 +208,11 @@ class Categorizer:
     # -- looking -----------------------------------------------------------------------------------------------------
 
     def predict(self, texts: Iterable[Text]) -> list[list[str]]:
-        """Return each text's categories by the decision policy, the best first; none where it has no known word."""
+        """Return the categories of each of the `texts` by the policy, the best first; none where no word is known."""
         return list(chain.from_iterable(scored(self, texts, partial(accepted_names, self))))
 
     def categorize(self, texts: Iterable[Text], *, top: int | None = None) -> Iterator[Prediction]:
-        """Yield for each text, as it comes, the categories that the policy accepts; or the `top` best of all."""
+        """Yield for each of the `texts`, as it comes, the categories that the policy accepts; or the `top` best."""
         _check_top(top)
 
         def found(scores: Scores, empty: Empty) -> list[Prediction]:
@@ -220,17 +225,17 @@ class Categorizer:
         return chain.from_iterable(scored(self, texts, found))
 
     def empty(self, texts: Iterable[Text]) -> NDArray[np.bool_]:
-        """Tell for each text whether it has no feature that the model knows: such a text gets no categories."""
+        """Tell for each of the `texts` whether it has no feature that the model knows: then it gets no categories."""
         parts = [np.diff(self.features.rows(batch).indptr) == 0 for batch in batches(texts)]
         return np.concatenate(parts) if parts else np.zeros(0, dtype=np.bool_)
 
     def rank(self, texts: Iterable[Text], top: int | None = None) -> list[list[tuple[str, float, float]]]:
-        """Return for each text (category, score, probability), the best first; a score above 1 is accepted."""
+        """Return for each of the `texts` (category, score, probability), the `top` best first; accepted is above 1."""
         most = len(self.categories) if top is None else top
         return [found.categories for found in self.categorize(texts, top=most)]
 
     def rank_documents(self, category: str, texts: Iterable[Text]) -> list[tuple[int, float, float]]:
-        """Return (index, score, probability) of the texts for one category, the best first."""
+        """Return (index, score, probability) of the `texts` for one `category`, the best first."""
         number = self.number_of(category)
 
         def column(scores: Scores, _: Empty) -> list[tuple[float, float]]:
@@ -242,24 +247,27 @@ class Categorizer:
         return [(int(i), *ranked[i]) for i in order]
 
     def decision_function(self, texts: Iterable[Text], *, raw: bool = False) -> NDArray[np.float64]:
-        """Return the reported scores, (texts, categories), accepted above 1; or the raw ones."""
+        """Return the reported scores of `texts`, (texts, categories), accepted above 1; or the `raw` ones."""
         return self._matrix(texts, lambda scores: scores.astype(np.float64) if raw else self.decisions.reported(scores))
 
     def decide(self, texts: Iterable[Text]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the reported scores and what the policy accepts, both (texts, categories), from one scoring."""
+        """Return the reported scores of `texts` and what the policy accepts, both (texts, categories), made at once."""
         found = list(scored(self, texts, lambda *batch: (self.decisions.reported(batch[0]), decided(self, *batch))))
         nothing = np.zeros((0, len(self.categories)))
         scores, accepted = zip((nothing, nothing.astype(np.bool_)), *found, strict=True)
         return np.concatenate(scores), np.concatenate(accepted)
 
     def decide_kept(self, documents: list[Kept]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return what `decide` does, of documents that a `Reservoir` keeps."""
+        """Return what `decide` does, of `documents` that a `Reservoir` keeps."""
         rows = as_rows(documents, self.features.vocabulary.count)
         scores = self.learner.score_checked(strong_rows(self, rows))
         return self.decisions.reported(scores), decided(self, scores, np.diff(rows.indptr) == 0)
 
     def predict_proba(self, texts: Iterable[Text], *, paper: bool = False) -> NDArray[np.float64]:
-        """Return the calibrated probabilities, (texts, categories); or the paper's, 1 / (1 + e^-F) of the raw score."""
+        """Return the calibrated probabilities of `texts`, (texts, categories).
+
+        Or those of the `paper`: 1 / (1 + e^-F) of the raw score.
+        """
         return self._matrix(texts, sigmoid if paper else self.decisions.probabilities)
 
     def _matrix(self, texts: Iterable[Text], use: Callable[[Scores], NDArray[np.float64]]) -> NDArray[np.float64]:
@@ -267,11 +275,11 @@ class Categorizer:
         return np.concatenate(parts) if parts else np.zeros((0, len(self.categories)))
 
     def explain(self, text: Text, category: str | None = None) -> Explanation:
-        """Return the words that made the score of a category, by default of the best one."""
+        """Return the words that made the score of a `text` for a `category`, by default the best one."""
         return explaining.explain(self, text, category)
 
     def strongest_words(self, category: str, top: int = 10) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
-        """Return the words that speak most for a category, and most against it, with their weights.
+        """Return the `top` words that speak most for a `category`, and most against it, with their weights.
 
         Runs of letters, which are no words, are only listed where the model knows nothing else.
         """
@@ -279,11 +287,11 @@ class Categorizer:
         return explaining.strongest_words(self, category, top)
 
     def count_weights(self, category: str) -> int:
-        """Return how many features weigh something for a category."""
+        """Return how many features weigh something for a `category`."""
         return explaining.count_weights(self, category)
 
     def number_of(self, category: str) -> int:
-        """Return the column of a category in arrays of scores."""
+        """Return the column of a `category` in arrays of scores."""
         number = self.numbers().get(category)
         if number is None:
             raise TextError(f"category {category!r} is unknown (known: {some(self.categories)})")
@@ -298,7 +306,10 @@ class Categorizer:
     # -- keeping -----------------------------------------------------------------------------------------------------
 
     def save(self, path: str | PathLike[str], *, about: Mapping[str, str] | None = None) -> str:
-        """Write the model to a file, whole or not at all, and return its digest; `about` stands beside the versions."""
+        """Write the model to the file `path`, whole or not at all, and return its digest.
+
+        What `about` says stands beside the versions.
+        """
         settings, arrays = contents.pack(self)
         versions = {"thresher": __version__, "numpy": np.__version__, "numba": numba.__version__}
         known = versions | {"python": platform.python_version()} | dict(about or {})
@@ -306,7 +317,10 @@ class Categorizer:
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, analyser: Any = None, n_threads: int | None = None) -> Self:
-        """Read a model from a file. A function that served as analyser must be given again."""
+        """Read a model from the file `path`. A function that served as `analyser` must be given again.
+
+        `n_threads` is where it runs, not what it is: a file does not hold it.
+        """
         packed, _, arrays = store.read_model(path)
         with contents.one_line_refusals(path):
             model = cls(**contents.unpack_settings(packed, analyser), n_threads=n_threads)
@@ -319,7 +333,7 @@ class Categorizer:
         return store.digest(*contents.pack(self))
 
     def compress(self, size: str | int) -> Compression:
-        """Drop the weights that matter least until the model's file fits a size, as "2MB"; returns what that cost.
+        """Drop the weights that matter least until the model's file fits a `size`, as "2MB"; returns what that cost.
 
         Of the documents kept for new categories as many stay as there is room for.
         """
@@ -330,27 +344,27 @@ class Categorizer:
     # -- categories --------------------------------------------------------------------------------------------------
 
     def add_category(self, category: str) -> Self:
-        """Make a category known, which accepts nothing until it is taught."""
+        """Make a `category` known, which accepts nothing until it is taught."""
         category_changes.add(self, category)
         return self
 
     def set_threshold(self, category: str, threshold: float) -> Self:
-        """Let a category accept what has a raw score above this, or above this and its share of the best score."""
+        """Let a `category` accept what has a raw score above a `threshold`, or above that and its share of the best."""
         category_changes.set_threshold(self, category, threshold)
         return self
 
     def rename_category(self, old: str, new: str) -> Self:
-        """Give a category another name."""
+        """Give the category `old` the name `new`."""
         category_changes.rename(self, old, new)
         return self
 
     def retire_category(self, category: str) -> Self:
-        """Forget a category: it is no longer predicted, and its name is free."""
+        """Forget a `category`: it is no longer predicted, and its name is free."""
         category_changes.retire(self, category)
         return self
 
     def merge_categories(self, sources: Sequence[str], into: str) -> Self:
-        """Join categories: the merged one weighs each word as the one that it speaks most for does.
+        """Join the categories `sources`: the merged one weighs each word as the one that it speaks most for does.
 
         It then learns the documents kept once more, with the labels joined. `into` may be one of them or a new name.
         """

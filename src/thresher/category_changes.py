@@ -8,7 +8,7 @@ from thresher.category_names import category_set
 from thresher.errors import TextError
 from thresher.learners.labels import as_labels
 from thresher.reservoir import as_rows
-from thresher.teaching import teach_young
+from thresher.teaching import check_room, teach_young
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
@@ -19,6 +19,7 @@ def add(model: "Categorizer", category: str) -> None:
     name = category_set([category])[0]
     if name in model.categories:
         raise TextError(f"category {name!r} exists already")
+    check_room(model, len(model.categories) + 1)
     if model.learner.is_fitted:
         nothing = as_rows([], model.features.vocabulary.count)
         model.learner.learn_checked(nothing, as_labels([], 0), len(model.categories) + 1)

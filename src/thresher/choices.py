@@ -45,7 +45,17 @@ EFFORTS = {
 
 
 class Trial(NamedTuple):
-    """What was tried, and the share of right decisions on how many held-out training documents."""
+    """What was tried on held-out training documents.
+
+    Parameters
+    ----------
+    settings : dict
+        Those that differ from the model's own.
+    right, documents : float, int
+        The share of right decisions, and on how many documents.
+    chosen : bool
+        Whether they were taken.
+    """
 
     settings: dict[str, Any]
     right: float
@@ -244,7 +254,8 @@ class Rounds:
         All is taken to the fifth power, in whole numbers: a power of 0.8 is not the same on every machine.
         """
         weights = int(self._strong(chosen).n_features) * self.sample.truth.shape[1]
-        return weights**5 * self.sample.n_documents**4 <= int(self.effort.weights) ** 5 * len(self.sample.texts) ** 4
+        most = int(self.effort.weights)
+        return bool(weights**5 * self.sample.n_documents**4 <= most**5 * len(self.sample.texts) ** 4)
 
     def compare(self, before: dict[str, Any], after: dict[str, Any], progress: Report | None = None) -> Comparison:
         """Compare on as many documents as the budget allows for."""

@@ -23,10 +23,19 @@ _PER_ARRAY = 150  # bytes of the header that an array takes
 
 
 class Compression(NamedTuple):
-    """What compressing cost: size in bytes, features, weights and documents kept for new categories, before and after.
+    """What compressing cost.
 
-    `agreement` is measured on the documents that the model keeps: the share of pairs of document and category that are
-    still decided as before, among those accepted before or after; None where it keeps none.
+    Parameters
+    ----------
+    size_before, size : int
+        Bytes of the file.
+    features_before, features, weights_before, weights : int
+        How many the model has.
+    documents_before, documents : int
+        How many it keeps for new categories.
+    agreement : float or None
+        Of the documents that it keeps, the share of pairs of document and category that are still decided as before,
+        among those accepted before or after; None where it keeps none.
     """
 
     size_before: int

@@ -72,7 +72,7 @@ class Evaluation:
         return metrics.pooled_break_even(self.scores, self.truth)
 
     def of_documents(self, numbers: Sequence[int] | Ints) -> "Evaluation":
-        """Return the evaluation of some of the documents."""
+        """Return the evaluation of some of the documents, by their `numbers` from 0."""
         rows = np.asarray(numbers, dtype=np.int64)
         truth, ids = self.truth[rows], [self.ids[row] for row in rows]
         labels = zip(self.categories, np.count_nonzero(truth, axis=0).tolist(), strict=True)
@@ -81,7 +81,7 @@ class Evaluation:
         return Evaluation(self.categories, truth, self.scores[rows], self.accepted[rows], ids, unknown, fold_of)
 
     def of_categories(self, names: Iterable[str]) -> "Evaluation":
-        """Return the evaluation of these categories, in this order; others than ours count as unknown to the model."""
+        """Return the evaluation of the categories `names`, in this order; others than ours count as unknown to it."""
         wanted = list(names)
         others = sorted(set(wanted) - set(self.categories))
         numbers = {name: number for number, name in enumerate(self.categories + others)}
@@ -98,7 +98,7 @@ class Evaluation:
         return [self.of_documents(np.flatnonzero(self.fold_of == fold)) for fold in np.unique(self.fold_of)]
 
     def confusions(self, top: int = 10) -> list[tuple[str, str, int]]:
-        """Return (missed, accepted instead, documents): the pairs that most often stand in one document, both wrong."""
+        """Return (missed, accepted instead, documents): the `top` pairs that most often stand in one, both wrong."""
         missed, wrong = self.truth & ~self.accepted, self.accepted & ~self.truth
         pairs: Counter[tuple[int, int]] = Counter()
         for row in np.flatnonzero(missed.any(axis=1) & wrong.any(axis=1)):
@@ -107,12 +107,18 @@ class Evaluation:
         return [(self.categories[a], self.categories[b], n) for (a, b), n in best]
 
     def intervals(self, *, level: float = 0.95, n_samples: int = 1000, seed: int = 0) -> dict[str, Interval]:
-        """Return bootstrap intervals of pooled break-even, micro F1 and macro F1."""
+        """Return bootstrap intervals of pooled break-even, micro F1 and macro F1: of a `level`, from `n_samples` draws.
+
+        `seed` is that of the draws.
+        """
         arrays = (self.truth, self.scores, self.accepted)
         return significance.intervals(*arrays, level=level, n_samples=n_samples, seed=seed)
 
     def summary(self, *, intervals: bool = False) -> dict[str, Any]:
-        """Return the measures as JSON takes them: fractions from 0 to 1, and None where one is not defined."""
+        """Return the measures as JSON takes them: fractions from 0 to 1, and None where one is not defined.
+
+        With `intervals`, those that chance allows stand beside.
+        """
         found = self._brief() | {
             "micro_break_even": _number(metrics.micro_break_even(self.scores, self.truth)),
             "macro_break_even": _number(metrics.macro_break_even(self.scores, self.truth)),
@@ -167,7 +173,9 @@ def _numbers(values: Rates | Interval) -> dict[str, float | None]:
 
 
 def evaluate(model: Categorizer, documents: Iterable[Document], *, progress: Report | None = None) -> Evaluation:
-    """Score labelled documents, which the model does not learn, and set what it says beside their categories.
+    """Score labelled `documents`, which the `model` does not learn, and set what it says beside their categories.
+
+    `progress` is called with a `Step` now and then.
 
     >>> model = Categorizer().fit(["crude oil", "wheat harvest"] * 5, ["energy", "grain"] * 5)
     >>> found = evaluate(model, [Document("oil", ("energy",)), Document("wheat", ("grain", "food"))])
@@ -351,9 +359,10 @@ class Prequential:
 def prequential(
     model: Categorizer, documents: Iterable[Document], *, window: int = 500, progress: Report | None = None
 ) -> Prequential:
-    """Let a model predict each document, then learn it, as it would at work; it may have learned nothing before.
+    """Let a `model` predict each of the `documents`, then learn it, as it would at work.
 
-    A category that the model does not know yet is a miss.
+    It may have learned nothing before. A category that the model does not know yet is a miss. The curve is made over a
+    `window` of so many documents; `progress` is called with a `Step` now and then.
 
     >>> documents = [Document("crude oil", ("energy",)), Document("wheat", ("grain",))] * 5
     >>> prequential(Categorizer(), documents).documents_wrong
@@ -379,7 +388,10 @@ def prequential(
 
 
 def compare(first: Evaluation, second: Evaluation, *, n_samples: int = 1000, seed: int = 0) -> dict[str, PairedTest]:
-    """Test whether two systems differ on the same documents: in pooled break-even, and in micro F1."""
+    """Test whether two systems differ on the same documents: in pooled break-even, and in micro F1.
+
+    `first` and `second` are their evaluations; `n_samples` swaps are drawn, by the `seed`.
+    """
     if first.ids != second.ids:
         raise DataError("the two evaluations are not of the same documents (evaluate both on one corpus)")
     names = sorted({*first.categories, *second.categories})

@@ -12,7 +12,19 @@ from thresher.kernels.rows import Rows
 
 
 class Word(NamedTuple):
-    """A feature's part in a score: strength x weight, and where it stands in the text, as (start, end) indices."""
+    """A feature's part in a score.
+
+    Parameters
+    ----------
+    name : str
+        The word or other feature.
+    contribution, strength, weight : float
+        What it adds to the score, which is strength x weight.
+    positions : list of (int, int)
+        Where it stands in the text, as (start, end) indices.
+    number : int
+        Its column; contributions are added up in this order.
+    """
 
     name: str
     contribution: float
@@ -26,9 +38,18 @@ class Word(NamedTuple):
 class Explanation:
     """Why a text is, or is not, in a category.
 
-    `words` stand by the size of their contributions, which add up to `raw`, the raw score; `score` is what is reported,
-    1 + raw - threshold, with the category's threshold for this text. `unknown` counts the different words of the text
-    that the model does not know.
+    Parameters
+    ----------
+    category, accepted : str, bool
+        Which one, and whether the policy accepts it.
+    score, raw, threshold : float
+        What is reported, 1 + raw - threshold; the raw score; and the category's threshold for this text.
+    probability : float
+        Calibrated; one half at the threshold.
+    words : list of Word
+        By the size of their contributions, which add up to `raw`.
+    unknown : int
+        How many different words of the text the model does not know.
     """
 
     category: str
@@ -53,7 +74,7 @@ class Explanation:
         return float(total)
 
     def whole_words(self, text: str) -> list[Word]:
-        """Return the words of the text, with what runs of their letters add to the score; the sum stays the same.
+        """Return the words of the `text`, with what runs of their letters add to the score; the sum stays the same.
 
         What a run adds is shared out evenly among the places where it stands.
         """
@@ -78,7 +99,7 @@ def _by_size(word: Word) -> tuple[float, int]:
 
 
 class Change(NamedTuple):
-    """What one correction did to a feature's weight."""
+    """What one correction did to the weight of the feature `name`: its value `before` and `after`."""
 
     name: str
     before: float
@@ -90,6 +111,17 @@ Weights = dict[str, NDArray[np.float32]]
 
 class Correction:
     """What a document taught: the categories that had it wrong, and the features promoted and demoted for each.
+
+    Parameters
+    ----------
+    wrong : dict from str to int
+        The categories that erred: 1 for one that should have accepted, -1 for one that should not.
+    new_categories : list of str
+        Those that were not known before.
+    words : callable
+        Gives the names of the document's features.
+    before, after : dict from str to array
+        The weights of these features, by category.
 
     Attributes
     ----------

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher.errors import ParameterError, RowsError
+from thresher.kernels.elementary import logarithm
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -20,7 +21,7 @@ Truth = NDArray[np.bool_]
 
 
 class Rates(NamedTuple):
-    """Precision, recall and F1, from 0 to 1."""
+    """`precision`, `recall` and `f1`, their harmonic mean, from 0 to 1."""
 
     precision: float
     recall: float
@@ -54,7 +55,7 @@ class Counts:
         self.false_negatives: Ints = np.zeros(n_categories, dtype=np.int64)
 
     def update(self, truth: ArrayLike, accepted: ArrayLike) -> Self:
-        """Count the decisions on some more documents."""
+        """Count the decisions on some more documents: `truth` and `accepted` are arrays (documents, categories)."""
         true, chosen = as_decisions(truth, accepted)
         if true.shape[1] != len(self.true_positives):
             raise RowsError(f"truth has the shape {true.shape}, and {len(self.true_positives)} categories are counted")
@@ -132,6 +133,8 @@ def _mean(values: Floats) -> float:
 def break_even(scores: ArrayLike, truth: ArrayLike) -> float:
     """Return the precision, and recall, of accepting as many documents as there are positives; NaN if there are none.
 
+    `scores` and `truth` are arrays (documents,).
+
     A tie that spans the cut is shared out: if k1 documents score above it with h1 positives among them, and k2 and h2
     count those in the tie as well, P accepted documents hold h1 + (P - k1) / (k2 - k1) x (h2 - h1) of the P positives.
 
@@ -145,26 +148,38 @@ def break_even(scores: ArrayLike, truth: ArrayLike) -> float:
 
 
 def break_evens(scores: ArrayLike, truth: ArrayLike) -> Floats:
-    """Return the break-even of each category; NaN for those without a positive."""
+    """Return the break-even of each category; NaN for those without a positive.
+
+    `scores` and `truth` are arrays (documents, categories).
+    """
     ranked, true = as_ranking(scores, truth)
     return _break_evens(np.ascontiguousarray(ranked.T), np.ascontiguousarray(true.T))
 
 
 def pooled_break_even(scores: ArrayLike, truth: ArrayLike) -> float:
-    """Return the break-even of all pairs of document and category, ranked together."""
+    """Return the break-even of all pairs of document and category, ranked together.
+
+    `scores` and `truth` are arrays (documents, categories).
+    """
     ranked, true = as_ranking(scores, truth)
     return break_even(ranked.ravel(), true.ravel())
 
 
 def micro_break_even(scores: ArrayLike, truth: ArrayLike) -> float:
-    """Return the mean of the categories' break-even points, weighted by their positives; NaN if there are none."""
+    """Return the mean of the categories' break-even points, weighted by their positives; NaN if there are none.
+
+    `scores` and `truth` are arrays (documents, categories).
+    """
     points, positives = break_evens(scores, truth), np.count_nonzero(truth, axis=0)
     real = positives > 0
-    return float(points[real] @ positives[real] / positives.sum()) if real.any() else float("nan")
+    return float((points[real] * positives[real]).sum() / positives.sum()) if real.any() else float("nan")
 
 
 def macro_break_even(scores: ArrayLike, truth: ArrayLike) -> float:
-    """Return the plain mean of the break-even points of the categories that have a positive; NaN if none has."""
+    """Return the plain mean of the break-even points of the categories that have a positive; NaN if none has.
+
+    `scores` and `truth` are arrays (documents, categories).
+    """
     points = break_evens(scores, truth)
     return _mean(points[~np.isnan(points)])
 
@@ -190,7 +205,10 @@ def _hits(scores: Floats, truth: Truth, sizes: Ints) -> Floats:
 
 
 class Curve(NamedTuple):
-    """Precision and recall of accepting the scores that reach a threshold, for each score seen, the highest first."""
+    """`precision` and `recall` of accepting the scores that reach one of the `thresholds`.
+
+    These are the scores seen, the highest first.
+    """
 
     precision: Floats
     recall: Floats
@@ -198,7 +216,9 @@ class Curve(NamedTuple):
 
 
 def precision_recall_curve(scores: ArrayLike, truth: ArrayLike) -> Curve:
-    """Return how precision and recall change as the threshold falls through the scores of one category.
+    """Return how precision and recall change as the threshold falls through the `scores` of one category.
+
+    `truth` tells which documents have it.
 
     >>> precision_recall_curve([2.0, 1.0, 1.0], [True, False, True])
     Curve(precision=array([1.        , 0.66666667]), recall=array([0.5, 1. ]), thresholds=array([2., 1.]))
@@ -212,16 +232,22 @@ def precision_recall_curve(scores: ArrayLike, truth: ArrayLike) -> Curve:
 
 
 def average_precision(scores: ArrayLike, truth: ArrayLike) -> float:
-    """Return the mean of the precisions at the thresholds, each weighted by its gain in recall; NaN if no positives."""
+    """Return the mean of the precisions at the thresholds, each weighted by its gain in recall; NaN if no positives.
+
+    `scores` and `truth` are arrays (documents,).
+    """
     precision, recall, _ = precision_recall_curve(scores, truth)
-    return float(precision @ np.diff(recall, prepend=0.0)) if recall.any() else float("nan")
+    return float((precision * np.diff(recall, prepend=0.0)).sum()) if recall.any() else float("nan")
 
 
 # -- the categories of each document, ranked ---------------------------------------------------------------------------
 
 
 def precision_at(scores: ArrayLike, truth: ArrayLike, k: int) -> float:
-    """Return which part of a document's k best categories is right; the mean over documents that have categories."""
+    """Return which part of a document's `k` best categories is right; the mean over documents that have categories.
+
+    `scores` and `truth` are arrays (documents, categories).
+    """
     check_whole("k", k)
     ranked, true = _labelled(scores, truth)
     sizes = np.full(len(ranked), min(k, ranked.shape[1]))
@@ -229,18 +255,23 @@ def precision_at(scores: ArrayLike, truth: ArrayLike, k: int) -> float:
 
 
 def r_precision(scores: ArrayLike, truth: ArrayLike) -> float:
-    """Return the precision at as many categories as a document has; the mean over documents that have categories."""
+    """Return the precision at as many categories as a document has; the mean over documents that have categories.
+
+    `scores` and `truth` are arrays (documents, categories).
+    """
     return _mean(_break_evens(*_labelled(scores, truth)))
 
 
 def ndcg(scores: ArrayLike, truth: ArrayLike, k: int | None = None) -> float:
-    """Return the normalised discounted cumulative gain of a document's k best categories; k None: of all.
+    """Return the normalised discounted cumulative gain of a document's `k` best categories; None: of all.
+
+    `scores` and `truth` are arrays (documents, categories).
 
     The category at rank r gains 1 / log2(r + 1) if it is right; the sum is divided by the greatest possible. It is the
     mean over documents that have categories.
     """
     ranked, true = _labelled(scores, truth)
-    discounts = 1 / np.log2(np.arange(2, ranked.shape[1] + 2))
+    discounts = logarithm(2) / logarithm(np.arange(2, ranked.shape[1] + 2))
     if k is not None:
         check_whole("k", k)
         discounts[k:] = 0

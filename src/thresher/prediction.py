@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 class Prediction(NamedTuple):
-    """A text's categories as (category, score, probability), the best first; `empty` if it has no known word."""
+    """A text's `categories` as (category, score, probability), the best first; `empty` if it has no known word."""
 
     categories: list[tuple[str, float, float]]
     empty: bool

@@ -18,7 +18,8 @@ class Renames:
         self._changes: list[tuple[int, dict[str, str | None]]] = []
         for seq, body in changes:
             if body["change"] in ("rename", "merge", "retire"):
-                self._changes.append((seq, dict.fromkeys(body["names"], body.get("into"))))
+                into = body.get("into") if body["change"] != "retire" else None  # a journal may have one there too
+                self._changes.append((seq, dict.fromkeys(body["names"], into)))
 
     @classmethod
     def of(cls, journal: Journal) -> Self:

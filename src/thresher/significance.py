@@ -26,14 +26,14 @@ _ROUNDING = 1e-12  # two differences that are nearer are taken as equal
 
 
 class Interval(NamedTuple):
-    """Where a measure may lie on other documents of the kind."""
+    """Where a measure may lie on other documents of the kind: from `low` to `high`."""
 
     low: float
     high: float
 
 
 class PairedTest(NamedTuple):
-    """Whether the first of two systems is better by more than chance.
+    """Whether the first of two systems is better by more than chance; `difference` is the first less the second.
 
     `p_value` is how often a difference this great comes from swapping the two systems' outputs on documents drawn at
     random. `first_right` and `second_right` count the decisions that only one of them has right, and `sign_p_value` is
@@ -86,7 +86,10 @@ def bootstrap_interval(
 
 
 def intervals(truth: ArrayLike, scores: ArrayLike, accepted: ArrayLike, **how: Any) -> dict[str, Interval]:
-    """Return the intervals of pooled break-even, micro F1 and macro F1; `how` goes to `bootstrap_interval`."""
+    """Return the intervals of pooled break-even, micro F1 and macro F1; `how` goes to `bootstrap_interval`.
+
+    `truth`, `scores` and `accepted` are those of an `Evaluation`.
+    """
     return {
         "pooled_break_even": pooled_break_even_interval(scores, truth, **how),
         "micro_f1": micro_f1_interval(truth, accepted, **how),
@@ -160,7 +163,9 @@ class _Ranking:
 def paired_test(
     truth: ArrayLike, first: ArrayLike, second: ArrayLike, *, n_samples: int = 10_000, seed: int = 0
 ) -> PairedTest:
-    """Test the difference of two systems' micro F1, from what each of them accepted.
+    """Test the difference of two systems' micro F1, from what the `first` and the `second` accepted.
+
+    They stand beside the `truth`: arrays (documents, categories). `n_samples` swaps are drawn, by the `seed`.
 
     >>> truth = np.eye(12, dtype=bool)
     >>> paired_test(truth, truth, ~truth).first_right
@@ -185,7 +190,9 @@ def paired_test(
 def paired_break_even_test(
     truth: ArrayLike, first: ArrayLike, second: ArrayLike, *, n_samples: int = 1000, seed: int = 0
 ) -> PairedTest:
-    """Test the difference of two systems' pooled break-even, from their scores.
+    """Test the difference of two systems' pooled break-even, from the scores of the `first` and of the `second`.
+
+    They stand beside the `truth`: arrays (documents, categories). `n_samples` swaps are drawn, by the `seed`.
 
     Each system's scores are replaced by their ranks, so that two scales can be swapped. The decisions counted are those
     at the break-even: as many pairs accepted as there are positives, or fewer where a tie spans the cut. Without any
@@ -205,7 +212,7 @@ def paired_break_even_test(
 
 
 def sign_test(first: int, second: int) -> float:
-    """Return how often a fair coin falls as unevenly as these two counts, or more so: the exact two-sided test.
+    """Return how often a fair coin falls as unevenly as `first` to `second`, or more so: the exact two-sided test.
 
     >>> round(sign_test(9, 1), 9)
     0.021484375

@@ -10,13 +10,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets, type_of_target, unique_labels
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from thresher.errors import ParameterError
+from thresher.errors import MissingPackageError, ParameterError
 from thresher.kernels.rows import Labels
 from thresher.learners import BalancedWinnow, Perceptron, PositiveWinnow, RegularizedWinnow
 from thresher.learners.labels import as_labels
@@ -24,6 +19,15 @@ from thresher.learners.learner import MistakeDrivenLearner
 from thresher.learners.rows import check_structure
 from thresher.learners.settings import PerceptronSettings, RegularizedSettings, WinnowSettings
 from thresher.sklearn_text import TextClassifier, TextVectorizer
+
+try:
+    from scipy import sparse
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils import Tags, compute_class_weight
+    from sklearn.utils.multiclass import check_classification_targets, type_of_target, unique_labels
+    from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+except ImportError as error:
+    raise MissingPackageError(f"{error.name} is missing (pip install 'thresher[sklearn]')") from None
 
 __all__ = [
     "BalancedWinnowClassifier",
@@ -39,15 +43,15 @@ _DTYPES = [np.float64, np.float32]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What the three estimators share.
+    """What the estimators share.
 
     Parameters
     ----------
     class_weight : dict, "balanced" or None
         Balanced Winnow and the Perceptron: a mistake on a row of a class with weight k takes k steps in one, alpha ** k
         and beta ** k or k * alpha. Not for multi-label targets, where a row has no one class.
-    theta, alpha, threshold_range, ... :
-        As `thresher.learners.settings` explains them.
+    strength, discard : str, bool
+        As the learner's, with other defaults: features are taken as strengths as they stand, and none is dropped.
 
     Attributes
     ----------
@@ -74,7 +78,7 @@ class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     discard: bool = False
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from the start."""
+        """Learn from the start: rows `X`, and `y`, a class for each or a label indicator."""
         before = self.__dict__.copy()
         try:
             matrix, target = self._validated(X, y, reset=True)
@@ -87,7 +91,7 @@ class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
-        """Go on learning: one pass over the rows. All classes must be named at the first call."""
+        """Go on learning: one pass over the rows `X` with their `y`. All `classes` must be named at the first call."""
         before = self.__dict__.copy()
         try:
             self._partial_fit(X, y, classes)
@@ -115,7 +119,7 @@ class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         return verb(matrix, self._labels(target), n_categories=self._n_categories, row_weight=weight)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the scores less theta: (rows,) for two classes, otherwise (rows, categories)."""
+        """Return the scores of the rows `X` less theta: (rows,) for two classes, otherwise (rows, categories)."""
         check_is_fitted(self, "learner_")
         _refuse_malformed(X, "X")
         X = _canonical(validate_data(self, X, accept_sparse="csr", dtype=_DTYPES, reset=False))
@@ -123,7 +127,7 @@ class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         return np.asarray(scores if self._multilabel or len(self.classes_) > 2 else scores[:, 0])
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the highest score, or for multi-label targets an indicator of those above theta."""
+        """Return for the rows `X` the class with the highest score; multi-label: an indicator of those above theta."""
         decision = self.decision_function(X)
         if self._multilabel:
             return (decision > 0).astype(np.int64)
@@ -254,7 +258,9 @@ def _canonical(X: Any) -> Any:
 class BalancedWinnowClassifier(MistakeDrivenClassifier, WinnowSettings):
     """Balanced Winnow (section 3 of the paper) as a scikit-learn classifier; see `thresher.BalancedWinnow`.
 
-    Parameters and attributes are those of `MistakeDrivenClassifier` and of `WinnowSettings`.
+    Its attributes and `class_weight` are those of `MistakeDrivenClassifier`.
+
+    Its parameters are those of `WinnowSettings`.
 
     Examples
     --------
@@ -278,7 +284,9 @@ class PositiveWinnowClassifier(MistakeDrivenClassifier, WinnowSettings):
 
     The tag `positive_only` is set because its weights are all positive: with negative strengths every promotion would
     lower the score. It takes no `class_weight`: scikit-learn's check of that parameter feeds negative values, which
-    this learner must refuse. Parameters and attributes are those of `MistakeDrivenClassifier` and of `WinnowSettings`.
+    this learner must refuse. Its attributes are those of `MistakeDrivenClassifier`.
+
+    Its parameters are those of `WinnowSettings`.
 
     Examples
     --------
@@ -303,8 +311,10 @@ class PositiveWinnowClassifier(MistakeDrivenClassifier, WinnowSettings):
 class PerceptronClassifier(MistakeDrivenClassifier, PerceptronSettings):
     """The paper's Perceptron (section 3) as a scikit-learn classifier; see `thresher.Perceptron`.
 
-    Unlike scikit-learn's own, its step does not depend on the strengths. Parameters and attributes are those of
+    Unlike scikit-learn's own, its step does not depend on the strengths. Its attributes and `class_weight` are those of
     `MistakeDrivenClassifier`.
+
+    Its parameters are those of `PerceptronSettings`.
 
     Examples
     --------
@@ -323,8 +333,10 @@ class PerceptronClassifier(MistakeDrivenClassifier, PerceptronSettings):
 class RegularizedWinnowClassifier(MistakeDrivenClassifier, RegularizedSettings):
     """Regularized Winnow (Zhang, 2000) as a scikit-learn classifier; see `thresher.RegularizedWinnow`.
 
-    It suits rows of unit length, as scikit-learn's TfidfVectorizer makes them. Parameters and attributes are those of
-    `MistakeDrivenClassifier` and of `RegularizedSettings`.
+    It suits rows of unit length, as scikit-learn's TfidfVectorizer makes them. Its attributes and `class_weight` are
+    those of `MistakeDrivenClassifier`.
+
+    Its parameters are those of `RegularizedSettings`.
 
     Examples
     --------

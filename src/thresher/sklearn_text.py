@@ -7,14 +7,19 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from thresher.categorizer import Categorizer
+from thresher.errors import MissingPackageError
 from thresher.kernels.rows import Rows
 from thresher.text.features import MOST_FEATURES, TextFeatures
+
+try:
+    from scipy import sparse
+    from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+    from sklearn.utils import Tags
+    from sklearn.utils.validation import check_is_fitted
+except ImportError as error:
+    raise MissingPackageError(f"{error.name} is missing (pip install 'thresher[sklearn]')") from None
 
 
 class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -45,24 +50,24 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.max_features = max_features
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the features of the texts."""
+        """Learn the features of the texts `X`; `y` plays no part."""
         self.fit_transform(X)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Learn the features of the texts, and return their counts."""
+        """Learn the features of the texts `X`, and return their counts; `y` plays no part."""
         features = TextFeatures(self.analyser, self.min_count, self.max_features)
         matrix = _matrix(features.fit(X))
         self.features_ = features
         return matrix
 
     def transform(self, X: Any) -> Any:
-        """Return the counts of the features learned."""
+        """Return the counts of the features learned, in the texts `X`."""
         check_is_fitted(self, "features_")
         return _matrix(self.features_.rows(X))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return the features' names, a column each."""
+        """Return the features' names, a column each; `input_features` play no part."""
         check_is_fitted(self, "features_")
         return np.array(self.features_.names, dtype=object)
 
@@ -103,7 +108,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.settings = settings
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from the start; y holds a class for each text, or is a label indicator."""
+        """Learn from the start: `X` are texts, and `y` holds a class for each, or is a label indicator."""
         target = np.asarray(y)
         self._multilabel = target.ndim == 2
         classes = np.arange(target.shape[1]) if self._multilabel else np.unique(target)
@@ -120,13 +125,19 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the reported scores less 1, (texts, classes); for two classes how far the second leads the first."""
+        """Return the reported scores of the texts `X` less 1, (texts, classes).
+
+        For two classes: how far the second leads the first.
+        """
         check_is_fitted(self, "categorizer_")
         scores = self._by_class(self.categorizer_.decision_function(X) - 1, -np.inf)
         return scores if self._multilabel or len(self.classes_) > 2 else scores[:, 1] - scores[:, 0]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the calibrated probabilities, (texts, classes); those of exclusive classes are made to sum to one."""
+        """Return the calibrated probabilities of the texts `X`, (texts, classes).
+
+        Those of exclusive classes are made to sum to one.
+        """
         check_is_fitted(self, "categorizer_")
         chances = self._by_class(self.categorizer_.predict_proba(X), 0.0)
         return chances if self._multilabel else chances / chances.sum(axis=1, keepdims=True)
@@ -138,7 +149,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return columns
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return each text's class, the one with the highest score; or an indicator of its categories."""
+        """Return the class of each of the texts `X`, the one with the highest score; or an indicator of categories."""
         check_is_fitted(self, "categorizer_")
         if not self._multilabel:
             scores = self._by_class(self.categorizer_.decision_function(X), -np.inf)

@@ -11,6 +11,7 @@ import os
 import tempfile
 from array import array as packed_array
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import IO, Any, overload
 
 import numpy as np
@@ -29,6 +30,13 @@ def _temporary_file() -> IO[bytes]:
         return tempfile.TemporaryFile(buffering=2**20)
     except OSError as error:
         raise _no_room(error) from None
+
+
+def _close(file: IO[bytes] | None) -> None:
+    """Close a file that nobody will read; what is still to be written to it may not fit, as was said before."""
+    if file is not None:
+        with suppress(OSError):
+            file.close()
 
 
 def _no_room(error: OSError) -> SpillError:
@@ -53,8 +61,7 @@ class SpillingArray:
         self._file: IO[bytes] | None = None
 
     def __del__(self) -> None:
-        if self._file is not None:
-            self._file.close()
+        _close(self._file)
 
     def append(self, piece: NDArray[Any]) -> None:
         """Add a piece behind the others."""
@@ -182,8 +189,7 @@ class SpillingTexts(Sequence[Any]):
             self.append(text)
 
     def __del__(self) -> None:
-        if self._file is not None:
-            self._file.close()
+        _close(self._file)
 
     def append(self, text: Any) -> None:
         """Add a text behind the others."""

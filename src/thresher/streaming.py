@@ -13,7 +13,7 @@ from thresher.kernels.rows import Rows
 from thresher.learners.labels import listed_labels
 from thresher.newcomers import is_young
 from thresher.scoring import accepted_names, strong_rows
-from thresher.teaching import all_or_nothing, with_late_idf
+from thresher.teaching import all_or_nothing, limit_features, with_late_idf
 from thresher.text.analysers import Text
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ BATCH = 1024
 
 
 class Streamed(NamedTuple):
-    """What was predicted of a document before it was learned, and whether there was anything to learn from it."""
+    """What was `predicted` of a document, and whether it was then `learned`: there may be nothing to learn from it."""
 
     predicted: list[str]
     learned: bool
@@ -112,6 +112,7 @@ def _together(model: "Categorizer", pairs: list[Pair]) -> list[Streamed]:
     before = model.features.vocabulary.count
     try:
         with all_or_nothing(model):
+            limit_features(model, len(model.categories))
             rows = model.features.rows([pair.text for pair in pairs], grow=True)
             late = _first_of_late_words(model, rows)
             if late is None:

@@ -18,7 +18,17 @@ MOST_ACTIVE = 3 * 10**7  # features of those documents
 
 
 class Step(NamedTuple):
-    """How far a long call is: what it is doing, how much of it is done, and the mistakes made so far."""
+    """How far a long call is.
+
+    Parameters
+    ----------
+    stage : str
+        What it is doing.
+    done, total : int
+        How much of it is done, and how much there is; 0 where that is not known.
+    mistakes : int
+        Those made so far.
+    """
 
     stage: str
     done: int

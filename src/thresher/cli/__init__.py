@@ -12,6 +12,7 @@ from thresher.cli.signals import catch_signals, ignore_signals
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line, and exit with its code."""
     catch_signals()
+    os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")  # colorama would write to the terminal
     code = run(sys.argv[1:] if arguments is None else arguments)
     _end_quietly()
     sys.exit(code)

@@ -10,7 +10,9 @@ from thresher.errors import (
     JournalFullError,
     MissingPackageError,
     ParameterError,
+    SpillError,
     ThresherError,
+    printable,
 )
 
 USAGE, DATA, NO_INPUT, BUG, MEMORY, NO_OUTPUT, IO, BUSY, FORBIDDEN = 2, 65, 66, 70, 71, 73, 74, 75, 77
@@ -39,7 +41,7 @@ def exit_code(error: BaseException) -> int:
         ((UsageError, ParameterError, MissingPackageError), USAGE),
         (OutputError, NO_OUTPUT),
         (JournalBusyError, BUSY),
-        ((JournalFullError, JournalBrokenError), IO),
+        ((JournalFullError, JournalBrokenError, SpillError), IO),
         (ThresherError, DATA),
         (MemoryError, MEMORY),
         (KeyboardInterrupt, INTERRUPTED),
@@ -70,7 +72,7 @@ def one_line(error: BaseException) -> str:
         said = str(error)
     else:
         said = f"{type(error).__name__}: {error}; this is a bug (run again with --debug and report what it prints)"
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in " ".join(said.split()))
+    return printable(" ".join(said.split()))
 
 
 def report(error: BaseException, debug: bool) -> int:

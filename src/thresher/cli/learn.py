@@ -76,8 +76,8 @@ def _show(shell: Shell, record: dict[str, Any]) -> None:
     if shell.json:
         shell.emit(record)
         return
-    decided = f"{record['right_before']:,} were decided so before, {record['right_now']:,} are now"
-    shell.say(f"Learned {record['documents']:,} corrections: {decided}")
+    decided = f"{record['right_before']:,} decided so before, {record['right_now']:,} now"
+    shell.say(f"Learned {record['documents']:,} correction{'s' if record['documents'] != 1 else ''}: {decided}")
     if record["new_categories"]:
         shell.say(f"New categories: {', '.join(record['new_categories'])}")
     digests = f"digest {record['digest_before'][:12]} before, {record['digest'][:12]} now"

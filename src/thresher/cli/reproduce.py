@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,11 +12,14 @@ from thresher.cli.failures import UsageError
 from thresher.cli.options import ForceOption, whole_number
 from thresher.cli.outputs import check_output, output_file
 from thresher.cli.shell import Shell
+from thresher.errors import MissingPackageError
 
 if TYPE_CHECKING:
     from thresher.experiments.sections import Section
 
 PARTS = ("table1", "table2", "claims")
+_EXTRAS = {"table1": ("lemmas",), "table2": ("lemmas", "rivals"), "claims": ("lemmas", "report")}
+_PACKAGES = {"lemmas": ("lemminflect", "textblob"), "rivals": ("sklearn",), "report": ("matplotlib", "jinja2")}
 
 
 def reproduce(
@@ -36,8 +40,10 @@ def reproduce(
     for page in (report, markdown):
         if page is not None:
             check_output(page, force)
+    parts = [part for part in PARTS if what in (part, "all")]
+    _check_packages(parts)
     first_seed, start = whole_number("--seed", seed, 0) or 0, time.perf_counter()
-    results = [_run(shell, part, quick, first_seed) for part in PARTS if what in (part, "all")]
+    results = [_run(shell, part, quick, first_seed) for part in parts]
     seconds = time.perf_counter() - start
     sections = [section for result in results for section in _sections(result)]
     if shell.json:
@@ -49,6 +55,14 @@ def reproduce(
     chosen = [*(["--quick"] if quick else []), *([f"--seed {first_seed}"] if first_seed else [])]
     command = " ".join(["thresher reproduce", what, *chosen])
     _write(report, markdown, sections, command, seconds)
+
+
+def _check_packages(parts: list[str]) -> None:
+    """Say before the experiments what they would miss at their end."""
+    extras = sorted({extra for part in parts for extra in _EXTRAS[part]})
+    missing = [extra for extra in extras if not all(map(find_spec, _PACKAGES[extra]))]
+    if missing:
+        raise MissingPackageError(f"the experiments need more packages (pip install 'thresher[{','.join(missing)}]')")
 
 
 def _run(shell: Shell, part: str, quick: bool, seed: int) -> dict[str, Any]:

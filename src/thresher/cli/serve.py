@@ -107,15 +107,23 @@ def _places(given: str | None, journal: Path | None) -> tuple[Path, Path]:
     from thresher.desk import journal_folder
 
     if given is None:
-        data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-        model = data / "thresher" / "demo" / "desk.thresher"
         if journal is not None:
             model = journal.with_name(f"{journal.name}.demo.thresher")
+        else:
+            model = _data_folder() / "thresher" / "demo" / "desk.thresher"
     else:
         model = Path(given)
         if model.suffix != ".thresher":
             model = model.with_name(f"{_stem(model.name)}.thresher")
     return model, journal or journal_folder(model)
+
+
+def _data_folder() -> Path:
+    given = os.environ.get("XDG_DATA_HOME")
+    try:
+        return Path(given) if given else Path.home() / ".local" / "share"
+    except RuntimeError:
+        raise UsageError("the demo has no home to be kept in (name one with --journal or XDG_DATA_HOME)") from None
 
 
 def _stem(name: str) -> str:

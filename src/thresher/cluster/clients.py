@@ -13,11 +13,16 @@ from thresher.cluster import tasks
 from thresher.errors import MissingPackageError, ThresherError
 
 try:
+    import dask
     from distributed import Client, KilledWorker, LocalCluster, as_completed
     from distributed.client import FutureCancelledError
     from distributed.comm import CommClosedError
 except ImportError as error:
     raise MissingPackageError(f"{error.name} is missing (pip install 'thresher[cluster]')") from None
+
+
+# Workers on this machine are started anew: a fork of a process that has threads may wait for ever for one of them.
+dask.config.set({"distributed.worker.multiprocessing-method": "spawn"})
 
 
 class ClusterError(ThresherError):
@@ -73,7 +78,7 @@ class Cluster:
         return max(int(sum(self.client.nthreads().values())), 1)
 
     def check(self, folder: Path) -> None:
-        """Refuse a cluster that has no workers, or others than ours, or that do not see the folder."""
+        """Refuse a cluster that has no workers, or others than ours, or that do not see the `folder`."""
         if not self.client.nthreads():
             try:
                 self.client.wait_for_workers(1, timeout=30)
@@ -88,23 +93,26 @@ class Cluster:
         self.check_sees(folder)
 
     def check_sees(self, path: Path) -> None:
-        """Refuse a cluster of which a worker does not see a file or folder."""
+        """Refuse a cluster of which a worker does not see a file or folder, the `path`."""
         blind = [worker for worker, sees in self.client.run(tasks.sees, str(path)).items() if not sees]
         if blind:
             raise ClusterError(f"worker {blind[0]} does not see {path} (name a folder that all see with --shared)")
 
     def taken(self, parts: Sequence[Any]) -> list[Any]:
-        """Return partitions as tasks take them; what is delayed is computed, and stays on the workers."""
+        """Return `parts` as tasks take them; what is delayed is computed, and stays on the workers."""
         return [self.client.compute(part) if hasattr(part, "dask") else part for part in parts]
 
     def scattered(self, things: list[Any]) -> list[Any]:
-        """Send things to all workers at once."""
+        """Send `things` to all workers at once."""
         return list(self.client.scatter(things, broadcast=True, hash=False))
 
     def gather(
         self, name: str, work: Sequence[tuple[Any, ...]], report: Callable[[int, int], None] | None
     ) -> list[Any]:
-        """Have work done, each a function and its arguments, and return what came of it in its order."""
+        """Have `work` done, each a function and its arguments, and return what came of it in its order.
+
+        The dashboard shows it by its `name`; `report` is told how much is done, and of how much.
+        """
         run = uuid4().hex[:8]
         futures = [
             self.client.submit(function, *arguments, key=f"{name}-{run}-{i}", pure=False)

@@ -14,7 +14,7 @@ RANGE = 20_000  # documents of a partition where a source is not made of files
 
 
 class Partition(NamedTuple):
-    """Some of the documents of a source: from the first to before the last, or to the end."""
+    """Some documents of a `source`, read with `options`: from the `first` to before the `last`, or to the end."""
 
     source: str
     options: dict[str, Any]
@@ -30,7 +30,14 @@ class Partition(NamedTuple):
 def partitions_of(source: str, *, size: int = RANGE, **options: Any) -> list[Partition]:
     """Return the partitions of a source: the files of a folder, one each, in the order of their names; else ranges.
 
-    A range is read from the beginning of its source on: large corpora should come as files.
+    Parameters
+    ----------
+    source : str
+        A folder, or what `read_documents` takes.
+    size : int
+        Documents a range. It is read from the beginning of its source on: large corpora should come as files.
+    **options
+        See `ReadOptions`.
     """
     folder = Path(source)
     if folder.is_dir():

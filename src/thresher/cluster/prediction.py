@@ -36,6 +36,19 @@ def predict(
     """Write the categories of partitions to files part-00000, part-00001 and so on in a folder; returns their lengths.
 
     What is there already was written by a run before, and is left: such a part has the length -1.
+
+    Parameters
+    ----------
+    model : path
+        A model file that all workers see.
+    parts, cluster : sequence, Cluster
+        As `fit` takes them.
+    output, format : path, str
+        The folder, and "jsonl" or "parquet".
+    top : int or None
+        The best so many categories; None: those that the policy accepts.
+    progress : callable, optional
+        Called with a `Step` now and then.
     """
     folder = Path(output).absolute()
     folder.mkdir(parents=True, exist_ok=True)
@@ -54,7 +67,10 @@ def predict(
 def evaluate(
     model: str | Path, parts: Sequence[Any], cluster: Cluster, *, progress: Report | None = None
 ) -> Evaluation:
-    """Measure a model on partitions of labelled documents, as `thresher.evaluation.evaluate` does on all of them."""
+    """Measure a model on partitions of labelled documents, as `thresher.evaluation.evaluate` does on all of them.
+
+    `model` is a file that all workers see; `parts`, `cluster` and `progress` are those that `fit` takes.
+    """
     path = Path(model).absolute()
     cluster.check(path)
     work = [(_judge_part, str(path), part) for part in cluster.taken(parts)]

@@ -97,9 +97,9 @@ class MistakeDrivenLearner(MistakeRule):
     def fit_checked(
         self, rows: Rows, labels: list[list[int]], n_categories: int, progress: Report | None = None
     ) -> Self:
-        """Learn from the start, from rows and labels that are known to be in order, such as a `Categorizer` makes.
+        """Learn from the start, from `rows` and `labels` that are known to be in order, such as a `Categorizer` makes.
 
-        The rows are given up: what they hold may be overwritten.
+        The rows are given up: what they hold may be overwritten. `n_categories` and `progress` are those of `fit`.
         """
         self._check_parameters()
         if is_spilled(rows.indices):
@@ -117,7 +117,10 @@ class MistakeDrivenLearner(MistakeRule):
         progress: Report | None = None,
         train: Train | None = None,
     ) -> Self:
-        """Learn from the start, from rows that hold strengths already; `train` makes the passes in another way."""
+        """Learn from the start, from rows `strong` that hold strengths already; `train` makes the passes otherwise.
+
+        `labels`, `n_categories` and `progress` are those of `fit`.
+        """
         self._check_parameters()
         return self._fit(strong, labels, np.ones(1), n_categories, progress, train)
 
@@ -157,7 +160,9 @@ class MistakeDrivenLearner(MistakeRule):
         row_weight: Any = None,
         progress: Report | None = None,
     ) -> Self:
-        """Go on learning: one pass over the documents in the order given. Takes what `fit` takes.
+        """Go on learning: one pass over the documents in the order given.
+
+        It takes what `fit` takes: `rows`, `labels`, `n_categories`, `row_weight` and `progress`.
 
         Features and categories that were never seen before may appear at any time; `late_start` says what they weigh.
         Labels may leave categories alone (`Labels` with others=0).
@@ -175,9 +180,9 @@ class MistakeDrivenLearner(MistakeRule):
         return self
 
     def learn_checked(self, rows: Rows, labels: Labels, n_categories: int) -> NDArray[np.int64]:
-        """Go on learning from rows and labels that are known to be in order, such as a `Categorizer` makes.
+        """Go on learning from `rows` and `labels` that are known to be in order, such as a `Categorizer` makes.
 
-        Returns the mistakes by category.
+        `n_categories` is how many there are with them. Returns the mistakes by category.
 
         The parameters are those of the call before: they are neither read nor checked again.
         """
@@ -188,7 +193,7 @@ class MistakeDrivenLearner(MistakeRule):
         return self._go_on(Examples(strong, labels, steps), rule, self._blocks, n_categories)
 
     def stream_checked(self, rows: Rows, labels: Labels) -> NDArray[np.float32]:
-        """Score each row, then learn it, before the next one; returns the raw scores. For a few rows at a time.
+        """Score each of the `rows`, then learn it with its `labels`, before the next; returns the raw scores.
 
         As `learn_checked`, and it must know all categories. Not for averaged weights: each step changes all means.
         """
@@ -251,7 +256,7 @@ class MistakeDrivenLearner(MistakeRule):
     # -- looking -----------------------------------------------------------------------------------------------------
 
     def score(self, rows: Any) -> NDArray[np.float32]:
-        """Return the raw scores, (rows, categories); a document is accepted where its score is above theta.
+        """Return the raw scores of `rows`, (rows, categories); accepted is what scores above theta.
 
         A category that has not had a single positive example accepts nothing: its scores end at theta.
         """
@@ -262,13 +267,13 @@ class MistakeDrivenLearner(MistakeRule):
         return self.score_strengths(self.strengths(checked))
 
     def score_checked(self, rows: Rows) -> NDArray[np.float32]:
-        """Return the raw scores of rows that are known to be in order, such as those that text features make."""
+        """Return the raw scores of `rows` that are known to be in order, such as those that text features make."""
         if rows.n_features > self._fitted().n_features:
             raise RowsError(f"rows have {rows.n_features} features, and the learner has {self.n_features_}")
         return self.score_strengths(strengths(rows, self.strength, self.normalize, checked=True))
 
     def score_strengths(self, strong: Rows) -> NDArray[np.float32]:
-        """Return the raw scores of rows that hold strengths already."""
+        """Return the raw scores of rows `strong` that hold strengths already."""
         scores = self._fitted().score(strong, count_threads(self.n_threads))
         self._limit_untaught(scores)
         return scores
@@ -288,7 +293,7 @@ class MistakeDrivenLearner(MistakeRule):
     def category_weights(
         self, category: int, features: NDArray[np.integer], *, last: bool = False
     ) -> NDArray[np.float32]:
-        """Return the weights that scores are made of, of some features for one category; or the last ones."""
+        """Return the weights that scores are made of, of some `features` for one `category`; or the `last` ones."""
         return self._fitted().category_weights(category, features, last)
 
     @property
@@ -312,7 +317,7 @@ class MistakeDrivenLearner(MistakeRule):
         return self._fitted().discarded()
 
     def select(self, categories: list[int]) -> Self:
-        """Keep these categories alone, in this order."""
+        """Keep these `categories` alone, in this order."""
         self._blocks = self._fitted().chosen(categories)
         for name in ("n_passes_", "online_mistakes_", "positives_", "mistakes_"):
             counts = getattr(self, name)
@@ -321,13 +326,16 @@ class MistakeDrivenLearner(MistakeRule):
         return self
 
     def merge(self, categories: list[int]) -> Self:
-        """Let the first of these categories weigh each feature as the one of them that it speaks most for does."""
+        """Let the first of these `categories` weigh each feature as the one of them that it speaks most for does."""
         self._blocks, self.positives_ = self._fitted().merged(categories), self.positives_.copy()
         self.positives_[categories[0]] = self.positives_[categories].sum()
         return self
 
     def resume(self, other: "MistakeDrivenLearner", blocks: Blocks | ListedWeights | None = None) -> Self:
-        """Take over what another learner of the same kind has learned, to go on from there with other parameters."""
+        """Take over what the `other` learner, of the same kind, has learned, to go on from there with other parameters.
+
+        Its weights are copied, or else `blocks` are taken.
+        """
         if type(other) is not type(self):
             raise ParameterError(f"a {type(self).__name__} cannot resume a {type(other).__name__}")
         parameters = self.get_params()
@@ -348,7 +356,7 @@ class MistakeDrivenLearner(MistakeRule):
         return self._blocks
 
     def strengths(self, rows: Rows) -> Rows:
-        """Return rows of counts as the strengths that the score is made of."""
+        """Return `rows` of counts as the strengths that the score is made of."""
         return strengths(rows, self.strength, self.normalize)
 
     def _checked(self, rows: Any, labels: Any, row_weight: Any) -> tuple[Rows, Labels, NDArray[np.float64]]:

@@ -71,7 +71,7 @@ class MistakeRule(Settings):
         return Schedule(self.max_passes, self.shuffle, self.seed, discarding)
 
     def filtering_range(self, average_active: float) -> tuple[np.float32, np.float32]:
-        """Return the weights between which features are discarded, for an average number of active features.
+        """Return the weights between which features are discarded, where `average_active` features are active.
 
         The paper's range is found by the kernels' own steps: one demotion and one promotion of a starting weight.
         """

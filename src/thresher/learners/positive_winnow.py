@@ -47,7 +47,7 @@ class PositiveWinnow(WinnowSettings, MistakeDrivenLearner):
         return multiplicative_steps(self.alpha, self.beta, times)
 
     def strengths(self, rows: Rows) -> Rows:
-        """Return rows of counts as the strengths that the score is made of; negative ones are refused."""
+        """Return `rows` of counts as the strengths that the score is made of; negative ones are refused."""
         if self.strength != "binary" and np.any(rows.data < 0):
             raise RowsError(
                 "Negative values in data, and Positive Winnow's weights are all positive: a negative strength "

@@ -1,10 +1,11 @@
 """Work in slices, each short enough for Ctrl-C and progress."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
+
+from thresher.threads import thread_pool
 
 # A slice of this many features times lanes takes a block a few milliseconds to score and, if every category erred on
 # every document, about a fifth of a second to learn.
@@ -26,5 +27,5 @@ def on_threads(work: Callable[[int, int], None], parts: list[NDArray[np.int64]],
         for first, last in ranges:
             work(first, last)
         return
-    with ThreadPoolExecutor(n_threads) as pool:
+    with thread_pool(n_threads) as pool:
         list(pool.map(work, *zip(*ranges, strict=True)))

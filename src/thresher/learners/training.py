@@ -1,7 +1,7 @@
 """Passes over the documents: blocks on threads, slices short enough for Ctrl-C and progress; learners call it."""
 
 from collections.abc import Callable
-from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
+from concurrent.futures import CancelledError, wait
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from thresher.learners.labels import labels_of
 from thresher.learners.listed_weights import Entries, ListedWeights, joined_entries, met_entries
 from thresher.learners.slices import slices
 from thresher.spilling import is_spilled, release_rows
+from thresher.threads import thread_pool
 
 _REPORT_SECONDS = 0.1
 STRETCH = 2**16
@@ -105,7 +106,7 @@ class Training:
     def run(self, n_threads: int, report: Report | None = None) -> History:
         """Train all blocks; changes their weights."""
         last = self._last_of_stage()
-        with ThreadPoolExecutor(min(n_threads, self.n_blocks)) as pool:
+        with thread_pool(min(n_threads, self.n_blocks)) as pool:
             try:
                 tasks = [pool.submit(self._train_block, block, last) for block in range(self.n_blocks)]
                 while wait(tasks, timeout=_REPORT_SECONDS).not_done:

@@ -74,7 +74,10 @@ def check_packages() -> None:
 def write_report(
     path: str | PathLike[str], model: Categorizer, documents: list[Document], evaluation: Evaluation, **how: Any
 ) -> None:
-    """Write the page to a file; `how` goes to `make_report`."""
+    """Write the page that `make_report` makes to the file `path`.
+
+    `model`, `documents` and `evaluation` are what it takes, and so is `how`: the rest by name.
+    """
     page = make_report(model, documents, evaluation, **how)
     with whole_file(path) as file:
         file.write(page.encode())

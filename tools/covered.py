@@ -1,0 +1,69 @@
+"""Run the tests and see which lines and branches of the library they do not run. `make coverage`.
+
+Kernels are compiled, and then nobody sees what runs: their tests run once more uncompiled, here or in
+`test_kernel_modes`. The tests of `tests/faults` are left out, as processes that are killed tell nothing, and telling is
+writing, which strace would count.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "soak" / "coverage"
+WHOLE = ("desk", "journal", "journal_lock", "journal_record", "model_header", "store", "whole_file")  # all of it is run
+ENOUGH, LITTLE = 90.0, 85.0  # per cent of the library, and of a module that is told of
+UNCOMPILED = [
+    f"tests/test_{name}.py" for name in ("analysers", "decisions", "folds", "rows")
+]  # others: test_kernel_modes
+
+
+def run(*arguments: str, **environment: str) -> int:
+    """Run coverage, with its data in the folder."""
+    settings = os.environ | {"COVERAGE_FILE": str(FOLDER / "data")} | environment
+    return subprocess.run([sys.executable, "-m", "coverage", *arguments], cwd=ROOT, env=settings).returncode
+
+
+def lines_of(name: str, found: dict[str, Any]) -> str:
+    """Return a line of the table, and what is missing where that should be nothing."""
+    branches = f"{found['covered_branches']}/{found['num_branches']}"
+    lines = f"{found['covered_lines']}/{found['num_statements']}"
+    return f"{name:<44}{lines:>14}{branches:>14}{found['percent_covered']:>8.1f} %"
+
+
+def main() -> int:
+    """Run the tests and print the table."""
+    parser = argparse.ArgumentParser(description="See which lines and branches the tests do not run.")
+    parser.add_argument("--report", action="store_true", help="print the table of the last run alone")
+    parser.add_argument("tests", nargs="*", default=["-n", "2", "--ignore", "tests/faults"], help="arguments of pytest")
+    asked = parser.parse_args()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    failed = 0
+    if not asked.report:
+        run("erase")
+        failed = run("run", "-m", "pytest", *asked.tests)
+        failed |= run("run", "-m", "pytest", *UNCOMPILED, NUMBA_DISABLE_JIT="1")
+        run("combine", "--quiet")
+    run("json", "--quiet", "-o", str(FOLDER / "report.json"))
+    report = json.loads((FOLDER / "report.json").read_text())
+    modules = {Path(path).relative_to("src/thresher"): found for path, found in report["files"].items()}
+    wanting = []
+    print(f"{'module':<44}{'lines':>14}{'branches':>14}")
+    for name, found in sorted(modules.items()):
+        whole, share = str(name.with_suffix("")) in WHOLE, found["summary"]["percent_covered"]
+        if whole or share < LITTLE:
+            print(lines_of(str(name), found["summary"]))
+        if whole and share < 100:
+            wanting.append(f"{name}: lines {found['missing_lines']}, branches {found['missing_branches']} are not run")
+    print(lines_of("all", report["totals"]))
+    share = report["totals"]["percent_covered"]
+    print("\n".join(wanting) or f"figure: every branch of {', '.join(WHOLE)}; {share:.1f} % of all lines and branches")
+    return int(failed != 0 or bool(wanting) or share < ENOUGH)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

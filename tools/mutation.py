@@ -1,0 +1,276 @@
+"""Put small faults (`mutants`) into the modules that durability rests on, and see which ones no test minds.
+
+Every fault gets a process of its own, forked from one that has collected the tests; there it is put into the function,
+and the tests that run the lines of it are run, the fastest first, until one fails: the mutant is killed. One outside of
+all functions is there before anything is imported, and meets the tests of that module. (mutmut, the usual tool, changes
+nothing in a function with a decorator, which the transactions of the journal and the writer of files have, and no
+constants.)
+
+What became of a mutant is kept in a file. As long as its module stays the same it is not tried again, unless it
+survived and the tests are others now, or all is to be done anew.
+"""
+
+import argparse
+import ast
+import hashlib
+import importlib
+import inspect
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib.machinery import SourceFileLoader
+from itertools import accumulate
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, NamedTuple
+
+from mutants import Mutant, mutants
+
+os.environ |= {"OPENBLAS_NUM_THREADS": "1", "THRESHER_MUTANTS": "300"}  # no threads before a fork; fewer damaged files
+
+import coverage
+import numba  # noqa: F401
+import pytest
+from _pytest.runner import runtestprotocol
+
+ROOT = Path(__file__).parents[1]
+MODULES = ("whole_file", "store", "model_header", "journal_lock", "journal_record", "journal", "desk")
+TESTS = (*MODULES, "cli_journal", "lost_files", "places", "golden", "contents")
+ENOUGH = 0.9
+IDLE, BUSY, MEMORY = 30, 300, 8 * 2**30  # seconds without and with computing, and bytes of addresses, for a child
+TESTED = 5  # seconds; of the tests that run a line, as many of the fastest are tried as need so long without a fault
+QUICK = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # where syncing takes no time
+TEST_FILES = [ROOT / "tests" / f"test_{name}.py" for name in TESTS]
+
+
+class Run(NamedTuple):
+    """Which tests, by their numbers, run which line of a module, and how long each test takes."""
+
+    lines: dict[str, dict[int, list[int]]]
+    seconds: list[float]
+
+
+class Kept:
+    """What became of the mutants that were tried, in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.tests = hashlib.sha256(b"".join(file.read_bytes() for file in TEST_FILES)).hexdigest()[:20]
+        found = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        self.known: dict[str, dict[str, Any]] = {one["key"]: one for one in found}
+        self.asked: list[str] = []
+
+    def is_done(self, module: str, number: int) -> bool:
+        """Tell whether a mutant need not be tried: it is known, and killed, or the tests are those that it survived."""
+        key = hashlib.sha256(f"{module} {number} ".encode() + source_of(module).read_bytes()).hexdigest()[:20]
+        self.asked.append(key)
+        known = self.known.get(key)
+        return known is not None and (known["outcome"] != "survived" or known["tests"] == self.tests)
+
+    def keep(self, module: str, mutant: Mutant, outcome: str) -> None:
+        """Note what became of the mutant that was asked for last."""
+        key, line = self.asked[-1], mutant.lines.start
+        about = {"key": key, "tests": self.tests, "module": module, "line": line, "what": mutant.what}
+        self.known[key] = about | {"outcome": outcome}
+        with self.path.open("a") as file:
+            file.write(json.dumps(self.known[key]) + "\n")
+        if outcome == "survived":
+            print(f"{module}.py:{line}: {mutant.what}", flush=True)
+
+
+def source_of(module: str) -> Path:
+    """Return the file of a module."""
+    return ROOT / "src" / "thresher" / f"{module}.py"
+
+
+def forked(act: Callable[[], bool], busy: int = BUSY) -> str:
+    """Let a child try a mutant; returns "killed" if its tests fail, "late" if they do not end, or "survived"."""
+    sys.stdout.flush()
+    temporary = tempfile.mkdtemp(prefix="mutant-", dir=QUICK)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.setsid()
+            quiet = os.open(os.devnull, os.O_RDWR)
+            for number in range(3):
+                os.dup2(quiet, number)
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            resource.setrlimit(resource.RLIMIT_CPU, (busy, busy))
+            tempfile.tempdir = os.environ["TMPDIR"] = temporary
+            failed = act()
+        except BaseException:
+            failed = True
+        os._exit(failed)
+    busy_at, seen = time.monotonic(), 0
+    while not (found := os.waitpid(pid, os.WNOHANG))[0] and time.monotonic() < busy_at + IDLE:
+        time.sleep(0.005)
+        if (now := computed(pid)) != seen:
+            busy_at, seen = time.monotonic(), now
+    if not found[0]:
+        os.killpg(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    shutil.rmtree(temporary, ignore_errors=True)
+    if not found[0] or os.waitstatus_to_exitcode(found[1]) in (-signal.SIGXCPU, -signal.SIGKILL):
+        return "late"
+    return "survived" if found[1] == 0 else "killed"
+
+
+def computed(pid: int) -> int:
+    """Return for how long a process of ours has computed, in ticks of the system's."""
+    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]))
+
+
+# -- outside of functions --------------------------------------------------------------------------------------------
+
+
+def own_tests_fail_with(module: str, code: CodeType) -> bool:
+    """Tell whether one of a module's own tests fails when it is another one from the start."""
+    real = SourceFileLoader.get_code
+
+    def get_code(loader: Any, name: str) -> CodeType | None:
+        return code if name == f"thresher.{module}" else real(loader, name)
+
+    SourceFileLoader.get_code = get_code  # type: ignore[assignment, method-assign]
+    return pytest.main(["-x", "-p", "no:xdist", str(ROOT / "tests" / f"test_{module}.py")]) != 0
+
+
+def try_modules(kept: Kept, modules: Sequence[str]) -> None:
+    """Try the mutants outside of all functions; nothing of the library may have been imported."""
+    assert not any(name.startswith("thresher") for name in sys.modules)
+    for module in modules:
+        plain = compile(source_of(module).read_text(), "plain", "exec")
+        assert forked(partial(own_tests_fail_with, module, plain)) == "survived", f"test_{module}.py fails by itself"
+        for number, mutant in enumerate(mutants(source_of(module).read_text())):
+            if not mutant.function and not kept.is_done(module, number):
+                kept.keep(module, mutant, forked(partial(own_tests_fail_with, module, compiled(mutant))))
+
+
+# -- in functions ----------------------------------------------------------------------------------------------------
+
+
+class Functions:
+    """A plugin of pytest's that does not run the tests once, but again and again, for every mutant in a function."""
+
+    def __init__(self, kept: Kept, modules: Sequence[str]) -> None:
+        self.kept, self.modules = kept, modules
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Try the mutants."""
+        usual = usual_run(session.items)
+        for module in self.modules:
+            for number, mutant in enumerate(mutants(source_of(module).read_text())):
+                if mutant.function and not self.kept.is_done(module, number):
+                    found = {test for line in mutant.lines for test in usual.lines[module].get(line, [])}
+                    tests = sorted(found, key=usual.seconds.__getitem__)
+                    ends = accumulate(usual.seconds[test] for test in tests)
+                    tried = [session.items[test] for test, end in zip(tests, ends, strict=True) if end < TESTED]
+                    self.kept.keep(module, mutant, outcome_of(module, mutant, tried))
+        return True
+
+
+def outcome_of(module: str, mutant: Mutant, tests: list[pytest.Item]) -> str:
+    """Try a mutant on the tests that run its lines."""
+
+    def act() -> bool:
+        put_in_place(importlib.import_module(f"thresher.{module}"), mutant)
+        return any(fails(test, follower) for test, follower in zip(tests, [*tests[1:], None], strict=False))
+
+    return forked(act, 10 * TESTED) if tests else "survived"
+
+
+def usual_run(tests: list[pytest.Item]) -> Run:
+    """Run all tests as they are, in a child: they pass, and which lines they run is noted."""
+    path = Path(tempfile.mkdtemp(prefix="mutant-")) / "run.json"
+
+    def act() -> bool:
+        files = [str(source_of(module)) for module in MODULES]
+        measured = coverage.Coverage(data_file=None, config_file=False, include=files)
+        measured.start()
+        seconds = []
+        for number, test in enumerate(tests):
+            measured.switch_context(str(number))
+            begun = sum(os.times()[:4])
+            if fails(test, tests[number + 1] if number + 1 < len(tests) else None):
+                path.write_text(test.nodeid)
+                return True
+            seconds.append(sum(os.times()[:4]) - begun)
+        measured.stop()
+        lines = {
+            module: measured.get_data().contexts_by_lineno(file) for module, file in zip(MODULES, files, strict=True)
+        }
+        path.write_text(json.dumps([lines, seconds]))
+        return False
+
+    assert forked(act) == "survived", f"without any fault, this fails: {path.read_text()}"
+    lines, seconds = json.loads(path.read_text())
+    shutil.rmtree(path.parent)
+    numbered = {
+        module: {int(line): [int(test) for test in found if test] for line, found in by_line.items()}
+        for module, by_line in lines.items()
+    }
+    return Run(numbered, seconds)
+
+
+def fails(test: pytest.Item, follower: pytest.Item | None) -> bool:
+    """Run one test, and tell whether it fails."""
+    return any(report.failed for report in runtestprotocol(test, log=False, nextitem=follower))
+
+
+def put_in_place(module: ModuleType, mutant: Mutant) -> None:
+    """Let a function of a module be what it is in a mutant, for everyone who has it."""
+    other = ModuleType(module.__name__)
+    exec(compiled(mutant), other.__dict__)
+    old, new = function_in(module, mutant.function), function_in(other, mutant.function)
+    old.__code__, old.__defaults__, old.__kwdefaults__ = new.__code__, new.__defaults__, new.__kwdefaults__
+
+
+def function_in(module: ModuleType, name: str) -> Any:
+    """Return a function by its name, without what decorators put around it."""
+    found: Any = module
+    for part in name.split("."):
+        found = getattr(found, part)
+    return inspect.unwrap(found)
+
+
+def compiled(mutant: Mutant) -> CodeType:
+    """Return the code of a mutant."""
+    code: CodeType = compile(ast.unparse(mutant.tree), "mutant", "exec")
+    return code
+
+
+def main() -> int:
+    """Try all mutants, print those that survive, and a table."""
+    parser = argparse.ArgumentParser(description="Try small faults on the tests.")
+    parser.add_argument("modules", nargs="*", default=MODULES, help=f"of {', '.join(MODULES)} (default: all)")
+    parser.add_argument("--kept", type=Path, default=ROOT / "soak" / "mutants.jsonl", help="what became of mutants")
+    parser.add_argument("--anew", action="store_true", help="try those again that were tried before")
+    asked = parser.parse_args()
+    asked.kept.parent.mkdir(exist_ok=True)
+    if asked.anew:
+        asked.kept.unlink(missing_ok=True)
+    begun, kept = time.monotonic(), Kept(asked.kept)
+    os.chdir(ROOT)
+    try_modules(kept, asked.modules)
+    code = pytest.main(["-p", "no:xdist", *map(str, TEST_FILES)], plugins=[Functions(kept, asked.modules)])
+    if code not in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
+        return 1
+    found = [kept.known[key] for key in kept.asked]
+    print(f"{'module':<14}{'mutants':>9}{'killed':>9}{'late':>9}{'survived':>9}")
+    for module in (*asked.modules, "all"):
+        counts = Counter(one["outcome"] for one in found if module in ("all", one["module"]))
+        print(f"{module:<14}{counts.total():>9}{counts['killed']:>9}{counts['late']:>9}{counts['survived']:>9}")
+    share = 1 - counts["survived"] / counts.total()
+    print(f"figure: {counts.total()} mutants, {share:.1%} killed, in {time.monotonic() - begun:.0f} s")
+    return int(share < ENOUGH)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+"""Look up the installed packages among known vulnerabilities, with pip-audit; tells how many could not be looked up.
+
+It fails where one is known. Where the index that packages come from keeps no list of them, it says so.
+"""
+
+import json
+import subprocess
+import sys
+
+
+def main() -> int:
+    """Ask, and tell."""
+    command = [sys.executable, "-m", "pip_audit", "--format", "json", "--progress-spinner", "off", "--skip-editable"]
+    said = subprocess.run(command, capture_output=True, text=True)
+    if not said.stdout:
+        print(said.stderr.strip())
+        return 1
+    packages = json.loads(said.stdout)["dependencies"]
+    looked_up = [package for package in packages if "vulns" in package]
+    known = [(package["name"], vulnerability["id"]) for package in looked_up for vulnerability in package["vulns"]]
+    for name, id in known:
+        print(f"{name}: {id}")
+    print(f"figure: {len(looked_up)} of {len(packages)} packages looked up, {len(known)} vulnerabilities known")
+    return int(bool(known))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
