@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from open_files import no_more_open_files
 from thresher.errors import JournalBrokenError, JournalBusyError, JournalError, JournalFullError
 from thresher.journal import FILE, Journal, Record, exported
 
@@ -56,10 +58,11 @@ def test_what_durability_rests_on_is_set(folder: Path) -> None:
     with Journal(folder, create=True) as journal:
         found = {
             name: journal._connection.execute(f"PRAGMA {name}").fetchone()[0]
-            for name in ("journal_mode", "synchronous", "locking_mode", "mmap_size", "foreign_keys")
+            for name in ("journal_mode", "synchronous", "locking_mode", "mmap_size", "foreign_keys", "busy_timeout")
         }
+        assert journal._connection.isolation_level is None  # no transaction begins by itself
     wanted = {"journal_mode": "wal", "synchronous": 2, "locking_mode": "exclusive", "mmap_size": 0, "foreign_keys": 1}
-    assert found == wanted
+    assert found == wanted | {"busy_timeout": 0}
     assert not (folder / f"{FILE}-shm").exists()
     assert folder.stat().st_mode & 0o777 == 0o700
 
@@ -78,8 +81,9 @@ def test_a_known_id_is_not_written_twice(folder: Path) -> None:
         assert append(journal, 1) == first
         assert journal.last() == 1
         for id in ("", "x" * 201):
-            with pytest.raises(JournalError, match="is none"):
+            with pytest.raises(JournalError, match=r"the id '(x{20})?' is none \(allowed: 1 to 200 characters\)"):
                 journal.append(id, "correction", "", {})
+        assert journal.append("x" * 200, "undo", "", {"seqs": []}).seq == 2
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
@@ -217,6 +221,8 @@ def test_a_record_says_when_and_by_whom(folder: Path) -> None:
         assert before - timedelta(milliseconds=1) <= when <= datetime.now(UTC)
         assert (record.time[-10], record.time[-6:], record.user) == (".", "+00:00", "ada")
         assert (record.text, record.features, record.undone_by, record.effect) == (None, None, None, None)
+        assert record.digest == ""
+        assert list(journal.records()) == [record]
 
 
 def test_records_are_listed_from_both_ends_without_their_features(folder: Path) -> None:
@@ -375,6 +381,27 @@ def test_closing_twice_closes_once(folder: Path) -> None:
         other.write("still open")
     with pytest.raises(JournalError, match="closed"):
         journal.last()
+
+
+def test_a_journal_may_be_written_by_another_thread(folder: Path) -> None:
+    with Journal(folder, create=True) as journal, ThreadPoolExecutor(1) as other:
+        assert other.submit(append, journal, 1).result().seq == 1
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, ZeroDivisionError])
+def test_a_journal_that_cannot_be_opened_is_let_go_of(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    def fail(self: Journal, connection: sqlite3.Connection) -> None:
+        connection.execute("CREATE TABLE something (x)")
+        raise error
+
+    with no_more_open_files(), monkeypatch.context() as patch:
+        patch.setattr(Journal, "_set_up", fail)
+        with pytest.raises((error, JournalError)):
+            Journal(folder, create=True)
+    with pytest.raises(JournalError, match="not a journal of Thresher's"):  # but not that somebody has it
+        Journal(folder)
 
 
 # What SQLite says becomes an error that a caller can act on.

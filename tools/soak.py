@@ -65,7 +65,7 @@ FUZZED = (
     "service", "words",
 )  # fmt: skip
 PARTS = [
-    tests("a million corrections", "tests/faults/test_bounded_growth.py", growth=1_000_000),
+    tests("a million corrections", "tests/faults/test_bounded_growth.py", taught=1_000_000),
     tests("kills", "tests/faults/test_kill9.py", kills=2000),
     tests("deaths at every write", "tests/faults/test_kill_at_write.py", every_write=1),
     tests("failpoints", "tests/faults/test_failpoints.py", failpoint_seeds=50),

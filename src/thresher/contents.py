@@ -36,6 +36,7 @@ UNSTORED = ("n_threads", "block_width", "choose", "memory")
 # Settings that older files do not have, with what they mean there; so files with these values are as they were.
 LATER: dict[str, Any] = {"bias": 0.0, "sparse": None}
 _LONGEST_LINE = 600
+IDF_RANGE = 1e-6, 1e6  # it is a logarithm over a mean of others: near 1
 MOST_COUNTED = 2**53  # what a count stays below, so that a model may go on counting and adding up
 
 
@@ -275,8 +276,7 @@ def _unpack_features(model: "Categorizer", packed: Mapping[str, Any], arrays: Ar
     _require(len(model.features.document_counts) == len(stops), "features and their documents differ in number")
     fitted = model.settings["strength"] in WEIGHED and packed["n_documents"] > 0
     _require(len(model.idf) == (len(stops) if fitted else 0), "features and their idf differ in number")
-    usable = model.idf.dtype == np.float32 and np.isfinite(model.idf).all() and (model.idf > 0).all()
-    _require(usable, "an idf is not a number above 0")
+    _require(_are_between(model.idf, *IDF_RANGE), "an idf is out of range")
 
 
 def _unpack_reservoir(arrays: Arrays, seen: int, model: "Categorizer") -> Reservoir:
@@ -286,7 +286,7 @@ def _unpack_reservoir(arrays: Arrays, seen: int, model: "Categorizer") -> Reserv
     _require(len(counts) == len(features) and len(label_stops) == len(stops), "the documents kept do not fit together")
     _require(_within(features, model.features.vocabulary.count), "a document kept has an unknown feature")
     _require(_within(labels, len(model.categories)), "a document kept has an unknown category")
-    _require(counts.dtype == np.float32 and np.isfinite(counts).all() and (counts > 0).all(), "a count is not a number")
+    _require(_are_between(counts, 1, 2**31), "a count of a document kept is out of range")
     complete = arrays["reservoir.complete"]
     _require(complete.dtype == np.bool_ and complete.shape == stops.shape, "the documents kept do not fit together")
     starts, label_starts = np.append(0, stops), np.append(0, label_stops)
@@ -297,6 +297,10 @@ def _unpack_reservoir(arrays: Arrays, seen: int, model: "Categorizer") -> Reserv
         documents.append(Kept(features[own], counts[own], frozenset(labels[judged].tolist()), bool(complete[i])))
     _require(len(documents) <= seen, "more documents are kept than were seen")
     return Reservoir(documents, seen)
+
+
+def _are_between(numbers: NDArray[Any], low: float, high: float) -> bool:
+    return numbers.dtype == np.float32 and bool(((numbers >= low) & (numbers <= high)).all())
 
 
 def _within(numbers: NDArray[Any], count: int) -> bool:
