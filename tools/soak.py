@@ -74,7 +74,7 @@ PARTS = [
     tests("shutdowns", "tests/faults/test_shutdown.py", shutdowns=50),
     tests("starts at once", "tests/faults/test_two_processes.py", starts=200),
     tests("backups under load", "tests/faults/test_backup_under_load.py", backups=100),
-    tests("damage", "tests/faults/test_damage.py", damages=1000),
+    tests("damage", "tests/faults/test_damage.py", flips=1000, every_cut=1),
     tests("machine of the desk", "tests/faults/test_desk_machine.py", machines=5000, steps=100),
     tests("machine of the service", "tests/faults/test_service_machine.py", service_machines=200),
     tests("mutants of model files", "tests/fuzz/test_mutants.py", mutants=100_000),
