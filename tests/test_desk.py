@@ -754,3 +754,40 @@ def test_the_journal_is_given_up_though_the_last_snapshot_fails(path: Path, monk
         with pytest.raises(KeyboardInterrupt):
             desk.close()
     Desk(path).close()
+
+
+# What does not fit together.
+
+
+def test_records_without_what_they_began_with_are_refused(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        teach(desk, 2)
+    for file in journal_folder(path).glob("snapshot-*2.thresher"):
+        file.unlink()
+    _execute(path, "DELETE FROM facts WHERE name = 'base'")
+    with pytest.raises(JournalError, match="it is damaged: it has records, and not what it began with"):
+        Desk(path)
+
+
+def test_a_journal_that_was_begun_with_another_model_and_never_used_is_refused(path: Path) -> None:
+    Desk(path, new=True).close()
+    _execute(path, "DELETE FROM facts")  # as if it had been killed before it noted them
+    Desk(path).close()
+    _execute(path, "DELETE FROM facts")
+    Categorizer(min_count=1).fit(TEXTS[:12], CATEGORIES[:12]).save(path)
+    with pytest.raises(JournalError, match=f"this journal is empty, and was begun with another model than {path} "):
+        Desk(path)
+
+
+def test_a_record_that_is_marked_as_undone_by_none_that_says_so_is_refused(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        teach(desk, 3)
+        with desk.journal.transaction():
+            desk.journal._change(2, "undone_by", 3)
+        desk.journal.close()
+        desk._snapshot_at = desk.position
+        desk.effects = {}
+    with pytest.raises(JournalError, match=r"record 2 is not marked as it was undone \(damaged\)"):
+        Desk(path)
+    with Journal(journal_folder(path)) as journal:
+        assert journal.check() == ["record 2 is not marked as it was undone"]

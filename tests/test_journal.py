@@ -157,6 +157,28 @@ def test_damage_is_found(folder: Path) -> None:
     assert _faults(folder)
 
 
+def test_damage_of_an_index_is_found(folder: Path) -> None:
+    with Journal(folder, create=True) as journal:
+        journal.append("a", "correction", "", {"categories": []}, digest="of-what-it-has")
+        ((page,),) = journal.query("SELECT rootpage FROM sqlite_schema WHERE name = 'by_digest'")
+        ((size,),) = journal.query("PRAGMA page_size")
+    data = (folder / FILE).read_bytes()
+    index = data[(page - 1) * size : page * size]
+    assert b"of-what-it-has" in index
+    (folder / FILE).write_bytes(data.replace(index, index.replace(b"of-what-it-has", b"of-what-it-had")))
+    with Journal(folder) as journal:
+        assert journal.check() == ["row 1 missing from index by_digest"]
+
+
+def test_damage_that_sqlite_cannot_even_speak_of_is_told(folder: Path) -> None:
+    with Journal(folder, create=True) as journal:
+        append(journal, 1)
+    data = (folder / FILE).read_bytes().replace(b"CREATE TABLE documents", b"CREATE FABLE documents")
+    (folder / FILE).write_bytes(data.replace(b"documents", b"\xff\xfe\xfduments"))
+    with pytest.raises(JournalError, match=r"it is damaged: what it holds is not UTF-8 \(restore a backup\)"):
+        Journal(folder)
+
+
 def _faults(folder: Path) -> list[str]:
     try:
         with Journal(folder) as journal:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks: what is left there, stays
+except ImportError:  # pragma: no cover; Windows has no such locks: what is left there, stays
     fcntl = None  # type: ignore[assignment]
 
 
