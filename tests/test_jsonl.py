@@ -6,6 +6,7 @@ import random
 import time
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -40,6 +41,15 @@ def categories(value: str, **options: Any) -> tuple[str, ...]:
 
 
 # What is read.
+
+
+def test_a_lack_of_memory_is_no_fault_of_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_memory(line: bytes) -> None:
+        raise orjson.JSONDecodeError("Not enough memory to allocate buffer for parsing", "", 0)
+
+    monkeypatch.setattr("thresher.datasets.jsonl.orjson.loads", without_memory)
+    with pytest.raises(MemoryError):
+        list(read_documents(io.BytesIO(b'{"text": "a"}'), format="jsonl", skip_bad=True))
 
 
 def test_fields_are_found_by_name_and_kept() -> None:

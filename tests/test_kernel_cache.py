@@ -40,6 +40,7 @@ def module_in(folder: Path) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules["toy"] = module  # where Numba looks for it when it reads what was compiled
     spec.loader.exec_module(module)
     return module
 

@@ -879,6 +879,58 @@ def test_a_broken_disk_ends_the_service(tmp_path: Path, monkeypatch: pytest.Monk
         assert running.service.state == "broken"
 
 
+def without_memory(*_: object, **__: object) -> None:
+    raise MemoryError
+
+
+def test_what_does_not_fit_into_memory_is_refused_for_now(fresh: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = fresh.digest, fresh.last
+    with monkeypatch.context() as patch:
+        patch.setattr("thresher.web.answers.categorized", without_memory)
+        long = fresh.client().post("/v1/categorize", json={"text": "oil " * 2000})
+        assert "not enough memory" in check_problem(long, 503)["detail"]
+        assert long.headers["Retry-After"] == "1"
+        lines = fresh.client().post(
+            "/v1/categorize", content=b'{"text": "oil"}\n', headers={"Content-Type": "application/x-ndjson"}
+        )
+        check_problem(lines, 503)
+    with monkeypatch.context() as patch:
+        patch.setattr("thresher.web.app.bodies.parsed", without_memory)
+        found = fresh.client().post("/v1/categorize", json={"text": "oil"})
+    check_problem(found, 503)
+    with monkeypatch.context() as patch:
+        patch.setattr("thresher.web.guards._bounded", without_memory)
+        found = fresh.client().post("/v1/categorize", json={"text": "oil"})
+    check_problem(found, 503)
+    with monkeypatch.context() as patch:
+        patch.setattr("thresher.desk.features_digest", without_memory)
+        problem = fresh.correct(text="oil", accept=["energy"], status=503)
+        assert "not enough memory" in problem["detail"]
+    assert (fresh.digest, fresh.last) == before
+    fresh.correct(text="oil", accept=["energy"])
+
+
+def test_a_correction_that_is_kept_without_memory_to_learn_it_ends_the_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = new_model(tmp_path)
+    with served(path, fails=MemoryError) as running:
+        with monkeypatch.context() as patch:
+            patch.setattr("thresher.desk.apply", without_memory)
+            running.correct(text="oil", accept=["energy"], status=503)
+        running.correct(text="oil", accept=["energy"], status=503)
+    with Desk(path) as again:
+        assert (again.position, again.remarks) == (1, [])
+
+
+def test_many_answers_and_few_are_the_same_json(fresh: Served) -> None:
+    texts = [f"crude oil {number} wheat" for number in range(120)]
+    many = fresh.categorize(documents=texts)["documents"]
+    assert many == [fresh.categorize(text=text, id=str(i)) for i, text in enumerate(texts, 1)]
+    explained = fresh.categorize(documents=texts[:60], explain=True)["documents"]
+    assert [one["categories"] for one in explained] == [one["categories"] for one in many[:60]]
+
+
 def test_a_line_that_is_too_long_says_come_again(fresh: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thresher.web.writer.LONGEST_LINE", 3)
     going_on, started = threading.Event(), threading.Event()

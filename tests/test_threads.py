@@ -14,7 +14,7 @@ import pytest
 import thresher
 from corpora import made_up
 from problems import LEARNERS, random_problem
-from thresher import Categorizer
+from thresher import Categorizer, threads
 
 CALLS = 10_000
 SOURCES = sorted(Path(thresher.__file__).parent.rglob("*.py"))
@@ -88,6 +88,42 @@ def test_saves_at_once_to_one_path_leave_one_whole_model(tmp_path: Path) -> None
     with ThreadPoolExecutor(2) as pool:
         assert all(found <= digests for found in pool.map(save, models))
     assert list(tmp_path.iterdir()) == [tmp_path / "model"]
+
+
+# Where memory is short, nothing waits for a thread that cannot start.
+
+
+def test_without_room_for_threads_the_work_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "_ROOM", 2**60)
+    mine = threading.get_ident()
+    with threads.thread_pool(2) as pool:
+        assert list(pool.map(lambda _: threading.get_ident(), range(3))) == [mine] * 3
+        assert isinstance(pool.submit(lambda: 1 / 0).exception(), ZeroDivisionError)
+    assert list(threads.ahead(lambda item: (item, threading.get_ident()), [1, 2], 2)) == [(1, mine), (2, mine)]
+
+
+def test_a_model_is_the_same_without_room_for_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    digests = []
+    for room in (1, 2**60):
+        monkeypatch.setattr(threads, "_ROOM", room)
+        digests.append(Categorizer(min_count=1, n_threads=2).fit(*made_up(60)).digest())
+    assert digests[0] == digests[1]
+
+
+def test_a_thread_that_cannot_start_is_a_lack_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    with pytest.raises(MemoryError, match="new thread"):
+        list(threads.ahead(abs, [1, 2, 3], 2))
+    monkeypatch.undo()
+
+    def fail(_: int) -> int:
+        raise RuntimeError("something else")
+
+    with pytest.raises(RuntimeError, match="something else"):
+        list(threads.ahead(fail, [1, 2, 3], 2))
 
 
 def forks(source: str) -> list[str]:

@@ -6,6 +6,7 @@ leak of a single word a correction would be a hundred. The journal on the disk g
 back. Then what is full refuses: texts of unknown words alone, and categories beyond what there is room for.
 """
 
+import multiprocessing
 import random
 import time
 from collections.abc import Callable
@@ -70,13 +71,21 @@ def growth(seen: list[tuple[int, int]]) -> float:
     return float(np.polyfit(places, sizes, 1)[0])
 
 
-def test_a_leak_would_be_found() -> None:
+def with_a_leak() -> None:
     kept, seen = list[str](), list[tuple[int, int]]()
     for number in range(1, 40_001):
         kept.append(f"a word that is never forgotten {number}")
         if number % 2000 == 0:
             seen.append((number, memory_in_use()))
     assert growth(seen) > 50
+
+
+def test_a_leak_would_be_found() -> None:
+    # In a new process: one that has freed much before has room for words without asking for more.
+    check = multiprocessing.get_context("spawn").Process(target=with_a_leak)
+    check.start()
+    check.join(60)
+    assert check.exitcode == 0
 
 
 # What is full refuses, and says why; nothing changes.
