@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from faults.harness import TOKEN, Service, client_of, number_of, started_service
+from faults.harness import TOKEN, Service, client_of, number_of, started_service, tell
 from faults.ledger import begin_model, replayed_digest
 from thresher.desk import Desk
 
@@ -73,3 +73,5 @@ def test_the_service_keeps_to_its_description_whatever_is_sent(tmp_path: Path) -
         assert service.stop() == 0
         assert service.running.said() == ""
     assert replayed_digest(model) == about["digest"]
+    (cases,) = re.findall(r"([\d,]+) generated", ended.stdout)
+    tell(f"{cases} cases, {EXAMPLES:,} examples for each route, {about['position']:,} kept, no failure")

@@ -16,13 +16,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cli import Run, said
+from cli import Ended, Run, said
 from faults.ledger import begin_model
+from thresher import Categorizer
 from thresher.desk import Desk
 
 GOOD = b'{"text": "crude oil rose", "categories": ["energy"]}\n'
 HEADER = b"text,categories\ncrude oil rose,energy\n"
 MANY, NONE, ROW = [f"c{number}" for number in range(10_000)], pa.array([], pa.string()), ": row group 1, row"
+BLANKS = b" " * 999_999 + b"\n"
 ARTICLE = '<REUTERS NEWID="%d"><TOPICS><D>energy</D></TOPICS><TEXT><BODY>crude oil</BODY></TEXT></REUTERS>\n'
 
 
@@ -87,7 +89,7 @@ BAD: dict[str, Bad] = {
     "a name of 201 letters": Bad("a.jsonl", GOOD + record(categories=["x" * 201]), ":2", "category 'xxx", True),
     "a packed file cut off": Bad("a.jsonl.gz", gzip.compress(GOOD * 99)[:-9], "", "ends too early"),
     "garbage after a packed file": Bad("a.jsonl.gz", gzip.compress(GOOD * 99) + b"garbage", "", "compressed"),
-    "a bomb": Bad("a.jsonl.gz", gzip.compress(bytes(2**27)), "", "more than 200 times its size"),
+    "a bomb": Bad("a.jsonl.gz", gzip.compress(BLANKS * 130), "", "more than 200 times its size"),
     # Parquet and SGML
     "a Parquet file cut off": Bad("a.parquet", damaged, "", "is damaged or no Parquet file"),
     "a CSV file called Parquet": Bad("a.parquet", HEADER, "", "is damaged or no Parquet file"),
@@ -155,6 +157,65 @@ def test_a_bad_record_can_be_skipped_and_is_counted(called: Run, kept: Kept, tmp
     assert skipped.startswith(f"skipped {path}{BAD[case].place}: ")
     assert f"{path}: 1 bad record" in count
     assert kept.now() == kept.before
+
+
+@pytest.mark.parametrize("case", ["nothing", "blanks alone", "a header alone", "no rows"])
+def test_input_without_documents_is_taken_if_that_is_allowed(
+    called: Run, kept: Kept, tmp_path: Path, case: str
+) -> None:
+    path = written(BAD[case], tmp_path)
+    assert called("predict", kept.path, path, "--allow-empty") == Ended(0, "", "")
+    ended = called("learn", kept.path, path, "-o", tmp_path / "new", "--allow-empty")
+    assert (ended.code, json.loads(ended.out)["documents"]) == (0, 0)
+    said(called("train", path, "-o", tmp_path / "trained", "--allow-empty"), 65, "no texts to learn from")
+    said(called("evaluate", kept.path, path, "--allow-empty"), 65, "no documents to evaluate")
+    assert kept.now() == kept.before
+
+
+def test_what_stands_before_a_line_cut_off_is_learned_where_that_is_asked_for(
+    called: Run, kept: Kept, tmp_path: Path
+) -> None:
+    path = written(BAD["a line cut off"], tmp_path)
+    ended = called("learn", kept.path, path, "-o", tmp_path / "new", "--skip-bad")
+    assert (ended.code, json.loads(ended.out)["documents"]) == (0, 2)
+    assert ended.err.endswith(f"{path}: 1 bad records skipped, 2 documents read\n")
+
+
+def test_what_stands_twice_is_reported(called: Run, kept: Kept, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(HEADER + b"crude oil rose,energy\ncrude oil rose,grain\noil,a|a\n")
+    ended = called("predict", kept.path, path)
+    assert ended.code == 0
+    assert ended.err.splitlines() == [
+        f"{path}:4: the same text as {path}:2, with other categories",
+        f"{path}:5: a category stands twice; it counts once",
+        f"{path}: 2 documents have a text that stood before",
+    ]
+
+
+TWINS: dict[str, Callable[[bytes], bytes]] = {
+    "returns and newlines": lambda content: content.replace(b"\n", b"\r\n"),
+    "returns alone": lambda content: content.replace(b"\n", b"\r"),
+    "both": lambda content: content.replace(b"\n", b"\r\n", 2),
+    "no last end": lambda content: content.rstrip(b"\n"),
+    "a mark": lambda content: b"\xef\xbb\xbf" + content,
+}
+
+
+@pytest.mark.parametrize("twin", TWINS)
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.jsonl", (GOOD + record()) * 3), ("a.csv", HEADER + b"wheat harvest,grain\n" * 3)]
+)
+def test_the_ends_of_lines_and_a_mark_do_not_change_the_model(
+    called: Run, tmp_path: Path, name: str, content: bytes, twin: str
+) -> None:
+    digests = set()
+    for number, data in enumerate((content, TWINS[twin](content))):
+        (tmp_path / name).write_bytes(data)
+        output = tmp_path / f"{number}.thresher"
+        assert called("train", tmp_path / name, "-o", output, "--preset", "paper", "--min-count", "1").code == 0
+        digests.add(Categorizer.load(output).digest())
+    assert len(digests) == 1
 
 
 @pytest.mark.parametrize("text", ["", "   ", "😀👍🏽", "?!... --", "\u200f\u00ad", "\0\x1b"])

@@ -82,6 +82,7 @@ def names(folder: Path) -> list[str]:
         ("--threads 0", "--threads 0", "from 1"),
         ("--max-bad -1", "--max-bad -1", "from 0"),
         ("--longest 0", "--longest 0", "from 1"),
+        (f"--longest {10**20}", f"--longest {10**20}", "up to 2,147,483,647"),
         ("--format klingon", "--format 'klingon'", "jsonl"),
         ("--encoding klingon", "--encoding 'klingon'", "latin-1"),
         ("--decode-errors perhaps", "--decode-errors 'perhaps'", "replace"),
@@ -246,6 +247,14 @@ def test_streams_that_are_closed_take_one_line(model: Path, tmp_path: Path) -> N
     assert in_shell("thresher predict missing $data 2>/dev/full", data=data) == Ended(66, "", "")
 
 
+@pytest.mark.parametrize(("source", "name"), [("", "<stdin>"), ("-", "<stdin>"), ("/dev/stdin", "/dev/stdin")])
+def test_standard_input_is_read_by_each_of_its_names(model: Path, tmp_path: Path, source: str, name: str) -> None:
+    data = write(tmp_path / "a.jsonl", {"text": TEXT}, {"text": 3})
+    ended = in_shell(f"cat $data | thresher predict $model {source} --skip-bad", model=model, data=data)
+    assert (ended.code, json.loads(ended.out)["id"]) == (0, "1")
+    assert f"skipped {name}:2: " in ended.err
+
+
 def test_permissions_that_are_missing_are_said_to_be(model: Path, tmp_path: Path) -> None:
     closed = tmp_path / "closed"
     closed.mkdir(0o555)
@@ -276,6 +285,14 @@ def test_a_model_that_is_none_is_refused(called: Run, model: Path, tmp_path: Pat
         said(called(verb, damaged, *rest), 65, "damaged.thresher: ")
         said(called(verb, data, *rest), 65, "a.jsonl: ")
     assert damaged.read_bytes() == content
+
+
+@pytest.mark.parametrize("path", ["", ".", "/"])
+def test_a_folder_is_no_model_though_it_has_no_name(called: Run, path: str) -> None:
+    for verb in (["undo"], ["journal", "check"], ["doctor"], ["compress", "--force", "--size", "1MB"]):
+        said(called(*verb, path), 66, "directory")
+    for rest in ([path], ["--demo", "--journal", path]):
+        said(called("serve", "--port", "0", *rest), 2, "is no name to call the model by")
 
 
 @pytest.mark.parametrize("verb", ["train", "evaluate", "predict", "rank", "explain", "learn", "audit"])

@@ -129,6 +129,17 @@ def test_a_missing_journal_is_not_begun_in_silence(called: Run, model: Path, tmp
     assert called("learn", model, data, "--new-journal").code == 0
 
 
+def test_who_only_looks_needs_the_model_file_alone(called: Run, model: Path, tmp_path: Path) -> None:
+    digest = learned(called, model, {"text": "tin mine", "categories": ["metal"]})["digest"]
+    shutil.rmtree(journal_folder(model))
+    data = tmp_path / "corrections.jsonl"
+    for rest in (["predict", data], ["evaluate", data], ["explain", "tin mine"], ["inspect"]):
+        assert called(rest[0], model, *rest[1:]).code == 0
+    assert called("rank", model, "metal", data).code == 0
+    assert digest_of(model) == digest
+    assert not journal_folder(model).exists()
+
+
 def test_whoever_comes_second_is_told_so(called: Run, model: Path, tmp_path: Path) -> None:
     data = tmp_path / "corrections.jsonl"
     data.write_text(json.dumps({"text": "tin mine", "accept": ["metal"]}))

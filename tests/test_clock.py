@@ -2,13 +2,15 @@
 
 import json
 import re
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 import thresher
-from cli import Run
+from cli import Run, said
 from corpora import made_up
 from faults.ledger import replayed_digest
 from served import new_model, served
@@ -71,6 +73,44 @@ def test_the_last_correction_is_undone_whatever_the_clock_said(called: Run, tmp_
     assert json.loads(called("undo", model, "--user", "u1", "--since", since, "--json").out)["undone"] == ["c1", "c5"]
     left = json.loads(called("journal", "check", model, "--json").out)
     assert left["digest"] == replayed_digest(model)
+
+
+@pytest.fixture(params=["UTC", "Europe/Berlin", "Pacific/Kiritimati", "America/Adak"])
+def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", request.param)
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("zone", "jumping")
+@pytest.mark.parametrize(
+    ("since", "undone"),
+    [
+        (NOW.isoformat(), ["c0", "c4", "c5", "c6", "c8"]),
+        ("1970-01-01T00:00+00:00", [f"c{number}" for number in range(10) if number != 7]),
+    ],
+)
+def test_corrections_since_a_time_are_the_same_in_every_zone(
+    called: Run, tmp_path: Path, since: str, undone: list[str]
+) -> None:
+    with Desk(model := new_model(tmp_path), new=True) as desk:
+        teach(desk)
+    assert sorted(json.loads(called("undo", model, "--since", since, "--json").out)["undone"]) == undone
+
+
+@pytest.mark.parametrize(
+    "since",
+    [
+        "2016-12-31T23:59:60", "2026-02-29T12:00", "2026-03-29T25:00", "0001-01-01T00:00+23:59",
+        "9999-12-31T23:59-23:59", "1e9", "",
+    ],
+)  # fmt: skip
+def test_what_is_no_time_is_said_to_be_none(called: Run, tmp_path: Path, since: str) -> None:
+    with Desk(model := new_model(tmp_path), new=True) as desk:
+        teach(desk)
+    said(called("undo", model, "--since", since), 2, f"--since {since!r} is no time")
 
 
 @pytest.mark.usefixtures("jumping")

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from thresher import Categorizer
-from thresher.desk import Desk, backup, features_digest, journal_folder, skip
+from thresher.desk import Desk, backup, journal_folder, skip
 from thresher.errors import JournalBusyError, JournalError, JournalFullError, RepeatedIdError, TextError
 from thresher.journal import _SEALED, Journal
+from thresher.replay import features_digest
 from thresher.store import read_model
 from thresher.text.features import FeatureCounts
 
@@ -328,7 +329,7 @@ def test_a_second_process_is_told_who_has_it(path: Path) -> None:
 def test_a_correction_that_was_kept_and_not_applied_stops_the_desk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     desk = Desk(path, new=True)
     with monkeypatch.context() as patch:
-        patch.setattr("thresher.desk.apply", lambda *_: 1 / 0)
+        patch.setattr("thresher.replay.apply", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             desk.correct("a", "tin mine", accept=["metal"])
     with pytest.raises(JournalError, match="record 1 is kept and was not applied"):
@@ -336,23 +337,6 @@ def test_a_correction_that_was_kept_and_not_applied_stops_the_desk(path: Path, m
     desk.journal.close()
     with Desk(path) as again:
         assert again.position == 1
-
-
-def test_features_stand_for_their_text() -> None:
-    for settings in ({}, {"preset": "paper"}, {"analyser": "words+ngrams:2+title"}, {"sparse": True}):
-        one, other = (Categorizer(min_count=1, **settings).fit(TEXTS, CATEGORIES) for _ in range(2))
-        for text in ("tin tin mine\nnew words new", {"title": "gold", "body": "zinc gold gold"}):
-            found = one.features.found_in(text)
-            one.learn(text, accept=["tin"])
-            other.learn(found, accept=["tin"])  # type: ignore[arg-type]
-            one.partial_fit([text], [["metal"]])
-            other.partial_fit([found], [["metal"]])  # type: ignore[list-item]
-        assert one.digest() == other.digest()
-
-
-def test_the_digest_of_features_depends_on_names_counts_and_order() -> None:
-    found = [FeatureCounts(["a", "b"], [1, 2]), FeatureCounts(["b", "a"], [2, 1]), FeatureCounts(["a", "b"], [1, 3])]
-    assert len({features_digest(one) for one in found}) == 3
 
 
 # Snapshots.
@@ -727,7 +711,7 @@ def test_a_desk_that_failed_writes_no_snapshot_and_takes_nothing_more(
     desk = Desk(path, new=True)
     teach(desk, 2)
     with monkeypatch.context() as patch:
-        patch.setattr("thresher.desk.apply", interrupt)
+        patch.setattr("thresher.replay.apply", interrupt)
         with pytest.raises(KeyboardInterrupt):
             desk.correct("a", "tin mine", accept=["metal"])
     assert (desk.failed_at, desk.position) == (3, 2)

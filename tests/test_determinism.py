@@ -13,12 +13,12 @@ import sys
 from functools import cache
 from itertools import count, product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from faults.harness import number_of
+from faults.harness import number_of, tell
 
 TESTS = Path(__file__).parent
 WHOLE = os.environ.get("THRESHER_MATRIX") == "whole"
@@ -42,6 +42,7 @@ ENVIRONMENTS = {
     },
 }
 _SEEDS = count(1)
+_SEEN: list[Any] = []
 
 
 class Cell(NamedTuple):
@@ -106,3 +107,8 @@ def test_every_way_leads_to_one_digest(cell: Cell) -> None:
     assert found == usual(cell.place)
     assert all(len(own) == 1 for own in found.values()), "live and replayed are one"
     assert len({digest for own in found.values() for digest in own}) == len(found)
+    _SEEN.append(cell)
+
+
+def test_the_ways_are_counted() -> None:
+    tell(f"{len(_SEEN)} ways to the same models, each with the same digests; journals of {RECORDS:,} records")

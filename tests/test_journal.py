@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from cli import Run
 from open_files import no_more_open_files
 from thresher.errors import JournalBrokenError, JournalBusyError, JournalError, JournalFullError
 from thresher.journal import FILE, Journal, Record, exported
@@ -73,6 +74,21 @@ def test_a_setting_that_does_not_hold_is_refused(folder: Path, monkeypatch: pyte
         Journal(folder, create=True)
     monkeypatch.undo()
     Journal(folder, create=True).close()  # the lock was given up
+
+
+@pytest.mark.parametrize(
+    ("version", "mended"),
+    [
+        ((3, 40, 1), False), ((3, 44, 5), False), ((3, 44, 6), True), ((3, 45, 9), False), ((3, 50, 6), False),
+        ((3, 50, 7), True), ((3, 51, 2), False), ((3, 51, 3), True), ((3, 52, 0), True),
+    ],
+)  # fmt: skip
+def test_the_doctor_names_a_sqlite_that_several_writers_could_damage(
+    called: Run, monkeypatch: pytest.MonkeyPatch, version: tuple[int, ...], mended: bool
+) -> None:
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", version)
+    (check,) = (one for one in json.loads(called("doctor", "--json").out)["checks"] if one["name"] == "sqlite")
+    assert (check["good"], "several writers" in check["advice"]) == (True if mended else None, not mended)
 
 
 def test_a_known_id_is_not_written_twice(folder: Path) -> None:

@@ -241,6 +241,7 @@ def test_an_unknown_encoding_is_refused(encoding: str) -> None:
         {"longest": 0},
         {"longest": True},
         {"longest": 1.5},
+        {"longest": 2**31},
         {"max_bad": -1},
         {"label_prefix": ""},
         {"label_prefix": "a b"},
@@ -283,6 +284,18 @@ def test_a_line_of_100_mb_is_refused_with_its_number_and_without_being_held(end:
     assert reading.first_skipped == [
         "<stream>:2: line longer than 1,000,000 bytes (split it, or allow more with --longest)"
     ]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r"], ids=repr)
+@pytest.mark.parametrize(("format", "first"), [("text", b"one"), ("jsonl", b'{"text": "one"}'), ("csv", b"text")])
+def test_a_line_without_end_is_refused_where_it_has_become_too_long(format: str, first: bytes, end: bytes) -> None:
+    def endless() -> Iterator[bytes]:
+        yield first + end
+        yield from [b"x" * MB] * 20
+        pytest.fail("more was read")
+
+    message = "<stream>:2: line longer than 1,000,000 bytes (split it, or allow more with --longest)"
+    assert refusal(Pieces(endless()), format=format) == message
 
 
 def test_any_length_of_jsonl_from_a_pipe_is_read_in_flat_memory() -> None:
@@ -369,7 +382,7 @@ def test_a_bomb_is_refused_soon(kind: str) -> None:
     packed = lzma.compress(bytes(2**27), preset=0) if kind == "xz" else PACKERS[kind](bytes(2**27))
     assert len(packed) < MB
     start = time.process_time()
-    message = refusal(io.BytesIO(packed * 8))
+    message = refusal(io.BytesIO(packed * 8), skip_bad=True)  # or its one line would be refused before
     assert message == "<stream>: unpacks to more than 200 times its size (unpack it yourself if that is right)"
     assert time.process_time() - start < 2
 
@@ -399,7 +412,7 @@ list(read_documents(io.BytesIO(zstandard.compress(b"oil"))))
 data = sys.stdin.buffer.read()
 before = peak()
 try:
-    list(read_documents(io.BytesIO(data)))
+    list(read_documents(io.BytesIO(data), skip_bad=True))
 except DataError as error:
     print((peak() - before) // 1024, error)
 """

@@ -19,7 +19,7 @@ from thresher import Categorizer, __version__
 from thresher.datasets.document import Document
 from thresher.desk import Desk, journal_folder
 from thresher.errors import JournalBrokenError
-from thresher.web.service import nearest
+from thresher.web.naming import nearest
 
 LINES = {"Content-Type": "application/x-ndjson"}
 TEXTS = made_up(60, seed=1).texts
@@ -851,6 +851,27 @@ def test_it_lives_and_says_wait_while_the_journal_is_replayed(tmp_path: Path) ->
         running.correct(text="oil", accept=["energy"])
 
 
+def test_whoever_comes_when_it_ends_is_told_to_come_again(fresh: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(fresh.service, "state", "ending")
+        found = fresh.client().post("/v1/corrections", json={"id": "a", "text": "oil", "accept": ["energy"]})
+        for one in (found, fresh.client().get("/readyz")):
+            check_problem(one, 503)
+            assert one.headers["Retry-After"] == "1"
+    assert fresh.last == 0
+
+
+def test_a_model_file_that_is_deleted_changes_nothing_and_is_written_anew(tmp_path: Path) -> None:
+    model = new_model(tmp_path)
+    with served(model) as running:
+        before = running.categorize(text="crude oil")
+        model.unlink()
+        assert running.categorize(text="crude oil") == before
+        running.correct(text="plank", accept=["metals"])
+        digest = running.digest
+    assert Categorizer.load(model).digest() == digest
+
+
 def test_a_full_disk_is_told_and_nothing_is_learned(fresh: Served) -> None:
     def limit_pages(pages: int) -> None:
         fresh.service.write(lambda: fresh.service.desk.journal.query(f"PRAGMA max_page_count={pages}")).result(10)
@@ -895,7 +916,7 @@ def test_what_does_not_fit_into_memory_is_refused_for_now(fresh: Served, monkeyp
         )
         check_problem(lines, 503)
     with monkeypatch.context() as patch:
-        patch.setattr("thresher.web.app.bodies.parsed", without_memory)
+        patch.setattr("thresher.web.routes.shared.bodies.parsed", without_memory)
         found = fresh.client().post("/v1/categorize", json={"text": "oil"})
     check_problem(found, 503)
     with monkeypatch.context() as patch:
@@ -916,7 +937,7 @@ def test_a_correction_that_is_kept_without_memory_to_learn_it_ends_the_service(
     path = new_model(tmp_path)
     with served(path, fails=MemoryError) as running:
         with monkeypatch.context() as patch:
-            patch.setattr("thresher.desk.apply", without_memory)
+            patch.setattr("thresher.replay.apply", without_memory)
             running.correct(text="oil", accept=["energy"], status=503)
         running.correct(text="oil", accept=["energy"], status=503)
     with Desk(path) as again:

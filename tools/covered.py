@@ -15,7 +15,16 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "soak" / "coverage"
-WHOLE = ("desk", "journal", "journal_lock", "journal_record", "model_header", "store", "whole_file")  # all of it is run
+WHOLE = (
+    "desk",
+    "journal",
+    "journal_lock",
+    "journal_record",
+    "model_header",
+    "replay",
+    "store",
+    "whole_file",
+)  # all of it is run
 ENOUGH, LITTLE = 90.0, 85.0  # per cent of the library, and of a module that is told of
 UNCOMPILED = [
     f"tests/test_{name}.py" for name in ("analysers", "decisions", "folds", "rows")

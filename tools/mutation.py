@@ -42,7 +42,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 ROOT = Path(__file__).parents[1]
-MODULES = ("whole_file", "store", "model_header", "journal_lock", "journal_record", "journal", "desk")
+MODULES = ("whole_file", "store", "model_header", "journal_lock", "journal_record", "journal", "replay", "desk")
 TESTS = (*MODULES, "cli_journal", "lost_files", "places", "golden", "contents")
 ENOUGH = 0.9
 IDLE, BUSY, MEMORY = 30, 300, 8 * 2**30  # seconds without and with computing, and bytes of addresses, for a child

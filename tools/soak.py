@@ -21,6 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 BEGIN, END = "<!-- soak -->", "<!-- end of soak -->"
 FIGURE = re.compile(r"^figure: (.*)$", re.MULTILINE)
+PASSED = re.compile(r"^=.* (\d+) passed", re.MULTILINE)
 
 
 @dataclass
@@ -51,7 +52,7 @@ class Outcome:
 
 def tests(name: str, selected: str, **environment: int | str) -> Part:
     """Return a part that runs tests with other numbers than every test run has."""
-    command = ["python", "-m", "pytest", "-s", *selected.split()]
+    command = ["python", "-m", "pytest", "-s", "-v", *selected.split()]
     return Part(name, command, {f"THRESHER_{key.upper()}": str(value) for key, value in environment.items()})
 
 
@@ -70,18 +71,26 @@ PARTS = [
     tests("deaths at every write", "tests/faults/test_kill_at_write.py", every_write=1),
     tests("failpoints", "tests/faults/test_failpoints.py", failpoint_seeds=50),
     tests("order of syncs", "tests/faults/test_fsync_order.py"),
+    tests("answers after commits", "tests/faults/test_answer_after_commit.py", pause=500),
     tests("full and failing disks", "tests/faults/test_full_disk.py tests/faults/test_failed_sync.py"),
     tests("shutdowns", "tests/faults/test_shutdown.py", shutdowns=50),
     tests("starts at once", "tests/faults/test_two_processes.py", starts=200),
     tests("backups under load", "tests/faults/test_backup_under_load.py", backups=100),
     tests("damage", "tests/faults/test_damage.py", flips=1000, every_cut=1),
+    tests("too little memory", "tests/faults/test_out_of_memory.py", limits=90),
     tests("machine of the desk", "tests/faults/test_desk_machine.py", machines=5000, steps=100),
     tests("machine of the service", "tests/faults/test_service_machine.py", service_machines=200),
+    tests(
+        "rough clients", "tests/faults/test_rough_clients.py tests/test_service_guards.py", deadline=15, repeats=20000
+    ),
     tests("mutants of model files", "tests/fuzz/test_mutants.py", mutants=100_000),
     tests("schemathesis", "tests/test_api_schema.py", examples=2000),
-    tests("determinism", "tests/test_determinism.py", matrix="whole", matrix_records=5000),
-    Part("bounds of arrays", ["python", "-m", "pytest", "tests/test_bits.py"], {"NUMBA_BOUNDSCHECK": "1"}),
+    tests("determinism", "tests/test_determinism.py", matrix="whole", matrix_records=1000),
+    tests("bounds of arrays", "tests/test_kernel_modes.py -k arrays", bounds="whole"),
+    tests("cold starts", "tests/test_kernel_cache.py", cold_starts=20),
     *map(fuzzed, FUZZED),
+    Part("coverage", ["python", "tools/covered.py"]),
+    Part("mutants of the code", ["python", "tools/mutation.py"]),
     Part("known vulnerabilities", ["python", "tools/vulnerabilities.py"]),
 ]
 
@@ -96,7 +105,8 @@ def run(part: Part, folder: Path) -> Outcome:
         code = subprocess.run(
             command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT
         ).returncode
-    figures = FIGURE.findall(log.read_text(errors="replace"))
+    said = log.read_text(errors="replace")
+    figures = FIGURE.findall(said) or [f"{count} tests" for count in PASSED.findall(said)]
     outcome = Outcome(part.name, part.shown(), seed, commit(), round(time.monotonic() - begun, 1), code, figures)
     (folder / f"{file_name(part)}.json").write_text(json.dumps(asdict(outcome), indent=1) + "\n")
     return outcome

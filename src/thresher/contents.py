@@ -18,6 +18,7 @@ from thresher.decisions import Decisions
 from thresher.errors import ModelFileError, ThresherError, printable
 from thresher.kernels.weights import DISCARDED, LARGEST_WEIGHT, LATE, Weights
 from thresher.learners.blocks import Blocks, Matrices, Start
+from thresher.learners.learner import MistakeDrivenLearner
 from thresher.learners.listed_weights import Entries, ListedWeights
 from thresher.model_header import canonical_json
 from thresher.reservoir import Kept, Reservoir
@@ -42,14 +43,9 @@ MOST_COUNTED = 2**53  # what a count stays below, so that a model may go on coun
 
 def pack(model: "Categorizer") -> tuple[dict[str, Any], Arrays]:
     """Return a model's settings, as JSON has them, and its arrays."""
-    settings = {name: value for name, value in model.settings.items() if name not in UNSTORED}
-    settings["analyser"] = Analyser(model.settings["analyser"]).name
-    settings["threshold_range"] = _pair(settings["threshold_range"])
-    settings["discard_range"] = _pair(settings["discard_range"])
-    settings = {name: value for name, value in settings.items() if name not in LATER or value != LATER[name]}
     packed = {
         "preset": model.preset,
-        "settings": settings,
+        "settings": _pack_settings(model.settings),
         "policy": model.decisions.policy,
         "fitted": model.learner.is_fitted,
         "average_active": float(model.learner.average_active_) if model.learner.is_fitted else 0.0,
@@ -73,17 +69,27 @@ def pack(model: "Categorizer") -> tuple[dict[str, Any], Arrays]:
     arrays |= _pack_names("categories", model.categories)
     arrays |= _pack_reservoir(model.reservoir)
     if model.learner.is_fitted:
-        blocks = model.learner._fitted()
-        if isinstance(blocks, ListedWeights):
+        arrays |= _pack_learner(model.learner)
+        if isinstance(model.learner._fitted(), ListedWeights):
             packed["sparse"] = True
-        arrays |= _pack_listed(blocks) if isinstance(blocks, ListedWeights) else _pack_blocks(blocks)
-        arrays |= {
-            "learner.positives": model.learner.positives_,
-            "learner.mistakes": model.learner.mistakes_,
-            "learner.passes": model.learner.n_passes_.astype(np.int64),
-            "learner.online_mistakes": model.learner.online_mistakes_,
-        }
     return packed, arrays
+
+
+def _pack_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in settings.items() if name not in UNSTORED}
+    kept["analyser"] = Analyser(settings["analyser"]).name
+    kept |= {name: _pair(settings[name]) for name in ("threshold_range", "discard_range")}
+    return {name: value for name, value in kept.items() if name not in LATER or value != LATER[name]}
+
+
+def _pack_learner(learner: MistakeDrivenLearner) -> Arrays:
+    blocks = learner._fitted()
+    return (_pack_listed(blocks) if isinstance(blocks, ListedWeights) else _pack_blocks(blocks)) | {
+        "learner.positives": learner.positives_,
+        "learner.mistakes": learner.mistakes_,
+        "learner.passes": learner.n_passes_.astype(np.int64),
+        "learner.online_mistakes": learner.online_mistakes_,
+    }
 
 
 def _pair(value: Any) -> Any:

@@ -3,22 +3,22 @@
 The folder of the journal holds the model that it began with and the newest two snapshots of what became of it.
 """
 
-import hashlib
-import json
+import errno
 import os
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from thresher.categorizer import Categorizer
 from thresher.category_names import category_set
 from thresher.errors import JournalError, JournalFullError, ModelFileError, RepeatedIdError, TextError, ThresherError
-from thresher.explanation import Change, Correction, is_piece
+from thresher.explanation import Correction
 from thresher.journal import ADDRESS, FILE, Journal, Record
 from thresher.journal_lock import LOCK
+from thresher.replay import apply, change_categories, features_digest, text_of, told
 from thresher.store import read_model
 from thresher.teaching import check_words
 from thresher.text.analysers import Text
@@ -239,14 +239,14 @@ class Desk:
             if known.kind != "categories" or known.body != body:
                 raise RepeatedIdError(f"the id {id!r} is that of record {known.seq}, which says something else")
             return known
-        _changed(self.model.view(), body)  # a trial: whatever is wrong is said before it is kept
+        change_categories(self.model.view(), body)  # a trial: whatever is wrong is said before it is kept
         record = self.journal.append(id, "categories", user, body)
         self._applied(record, None)
         return record
 
     def _applied(self, record: Record, text: Text | None) -> Correction | None:
         self.failed_at = record.seq  # whatever is raised from here on, and be it by a signal
-        correction, effect = _told(self.model, record, text)
+        correction, effect = told(self.model, record, text)
         if effect is not None:
             self.effects[record.seq] = effect
         self.position, self.failed_at = record.seq, 0
@@ -359,9 +359,9 @@ class Desk:
                 raise JournalError(f"{self.journal.path}: record {record.seq} is not marked as it was undone (damaged)")
             if record.undone_by is None and record.seq not in without:
                 try:
-                    text = self._text_of(model, record)
+                    text = text_of(model, record, self.remarks)
                     if tell and record.kind == "correction" and record.effect is None:
-                        _, effect = _told(model, record, text)
+                        _, effect = told(model, record, text)
                         self.effects |= {} if effect is None else {record.seq: effect}
                     else:
                         apply(model, record, text)
@@ -370,21 +370,6 @@ class Desk:
                     raise JournalError(
                         f"{self.journal.folder}: record {record.seq} cannot be applied: {error} ({advice})"
                     ) from None
-
-    def _text_of(self, model: Categorizer, record: Record) -> Text | FeatureCounts | None:
-        """Return the text of a correction, or the features kept where it is gone or now gives others."""
-        if record.kind != "correction":
-            return None
-        text: Text | None = record.text
-        if text is not None and features_digest(model.features.found_in(text)) == record.digest:
-            return text
-        pairs = record.features or []
-        features = FeatureCounts([name for name, _ in pairs], [count for _, count in pairs])
-        if features_digest(features) != record.digest:
-            raise JournalError("its features are not those that were kept")
-        if record.text is not None:
-            self.remarks.append(f"record {record.seq}: its text now has other features; those kept are taken")
-        return features
 
 
 def _check_missing(model: Path, folder: Path, new: bool | None) -> None:
@@ -423,69 +408,6 @@ def skip(folder: str | os.PathLike[str], seq: int, user: str = "") -> Record:
         return record
 
 
-def apply(
-    model: Categorizer, record: Record, text: Text | FeatureCounts | None, watched: Iterable[str] = ()
-) -> Correction | None:
-    """Do what a record says; returns what a correction changed.
-
-    Where a correction names all categories, what changed is told of them and of those that are `watched`.
-    """
-    if record.kind == "categories":
-        _changed(model, record.body)
-    elif record.kind == "correction" and "categories" in record.body:
-        accept = record.body["categories"]
-        reject = [name for name in watched if name not in accept]
-        return model.learn(text, accept, reject, complete=True)  # type: ignore[arg-type]
-    elif record.kind == "correction":
-        return model.learn(text, record.body["accept"], record.body["reject"])  # type: ignore[arg-type]
-    return None
-
-
-def _told(
-    model: Categorizer, record: Record, text: Text | FeatureCounts | None
-) -> tuple[Correction | None, dict[str, Any] | None]:
-    """Do what a record says, and return what changed, in full and in brief: what was predicted, and counts of words."""
-    if record.kind != "correction":
-        return apply(model, record, text), None
-    predicted = model.predict([text])[0] if model.learner.is_fitted else []  # type: ignore[list-item]
-    correction = apply(model, record, text, predicted)
-    assert correction is not None
-    body = record.body
-    wrong = set(predicted) ^ set(body["categories"]) if "categories" in body else wrong_of(predicted, body)
-    return correction, {
-        "predicted": predicted,
-        "mistakes": sorted(wrong),
-        "promoted": {name: _count_words(changes) for name, changes in correction.promoted.items()},
-        "demoted": {name: _count_words(changes) for name, changes in correction.demoted.items()},
-    }
-
-
-def _count_words(changes: Sequence[Change]) -> int:
-    """Count the words that changed; runs of letters only where there is nothing else."""
-    return sum(not is_piece(change.name) for change in changes) or len(changes)
-
-
-def wrong_of(predicted: Iterable[str], body: dict[str, Any]) -> set[str]:
-    """Return the categories that were predicted and are to be rejected, or the other way round."""
-    return (set(body["accept"]) - set(predicted)) | (set(body["reject"]) & set(predicted))
-
-
-def _changed(model: Categorizer, body: dict[str, Any]) -> None:
-    changes: dict[str, Callable[[], object]] = {
-        "new": lambda: model.add_category(body["names"][0]),
-        "rename": lambda: model.rename_category(body["names"][0], body["into"]),
-        "merge": lambda: model.merge_categories(body["names"], body["into"]),
-        "retire": lambda: model.retire_category(body["names"][0]),
-        "threshold": lambda: model.set_threshold(body["names"][0], body["threshold"]),
-    }
-    if body["change"] not in changes or (body["change"] != "merge" and len(body["names"]) != 1):
-        allowed = ", ".join(changes)
-        raise TextError(f"{body['change']!r} is no change of so many categories (allowed: {allowed})")
-    if body["change"] in ("rename", "merge") and not body.get("into"):
-        raise TextError(f"to {body['change']} needs a name to change into")
-    changes[body["change"]]()
-
-
 def journal_folder(model: str | os.PathLike[str]) -> Path:
     """Return where the journal of a `model` file is unless told.
 
@@ -495,12 +417,9 @@ def journal_folder(model: str | os.PathLike[str]) -> Path:
     path = Path(model)
     if path.is_symlink():  # the same one, whichever name the model is called by
         path = Path(os.path.realpath(path))
+    if not path.name:  # the folder that one is in, or the root
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     return path.with_name(f"{path.name}.journal")
-
-
-def features_digest(found: FeatureCounts) -> str:
-    """Return a fingerprint of the features of a text."""
-    return hashlib.sha256(json.dumps([found.names, found.counts]).encode()).hexdigest()
 
 
 def _position_of(path: Path) -> int:

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 from faults.ledger import begin_model, content_of, copied
 from thresher import desk as desks
@@ -54,21 +55,21 @@ def left_behind(folder: Path, checkpoint: int, closed: bool) -> Left:
     It lies there as a killed process leaves it, or as one that was `closed`.
     """
     model, digests = begin_model(folder / "open"), list[str]()
-    desks.SNAPSHOT_EVERY = 8
-    desk = Desk(model)
-    desk.journal._connection.execute(f"PRAGMA wal_autocheckpoint={checkpoint}")
-    digests.append(desk.model.digest())
-    for number in range(RECORDS):
-        step = number % 10
-        if step == 5:
-            desk.undo(f"undo {number}", [desk.position - 2, desk.position])
-        elif step == 7:
-            desk.change_categories(f"new {number}", "new", [f"newer {number}"])
-        else:
-            desk.correct(f"a.{number}", **content_of(f"a.{number}"))
+    with mock.patch.object(desks, "SNAPSHOT_EVERY", 8):
+        desk = Desk(model)
+        desk.journal._connection.execute(f"PRAGMA wal_autocheckpoint={checkpoint}")
         digests.append(desk.model.digest())
-        if number == RECORDS // 2:
-            desk.write_model()
+        for number in range(RECORDS):
+            step = number % 10
+            if step == 5:
+                desk.undo(f"undo {number}", [desk.position - 2, desk.position])
+            elif step == 7:
+                desk.change_categories(f"new {number}", "new", [f"newer {number}"])
+            else:
+                desk.correct(f"a.{number}", **content_of(f"a.{number}"))
+            digests.append(desk.model.digest())
+            if number == RECORDS // 2:
+                desk.write_model()
     records = plain_records(desk)
     if closed:
         desk.close()

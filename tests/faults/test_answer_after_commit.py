@@ -1,7 +1,7 @@
 """No answer leaves before its commit has ended, whoever else waits or has left (P6).
 
-Each COMMIT of the service waits half a second first, and sixteen clients wait for one thread. Both processes read the
-same clock. Some clients leave as soon as they have sent theirs.
+Each COMMIT of the service waits THRESHER_PAUSE milliseconds first, and sixteen clients wait for one thread. Both
+processes read the same clock. Some clients leave as soon as they have sent theirs.
 """
 
 import json
@@ -11,11 +11,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from faults.harness import HEADERS, Client, Service, client_of, forked_service, slow_commits
+from faults.harness import HEADERS, Client, Service, client_of, forked_service, number_of, slow_commits
 from faults.ledger import Ledger, check_ledger, content_of
 from faults.nursery import Nursery
 
-ROUNDS, CLIENTS, PAUSE = 10, 16, 0.5
+ROUNDS, CLIENTS, PAUSE = 10, 16, number_of("THRESHER_PAUSE", 100) / 1000
 
 
 def first_byte(client: Client, id: str) -> tuple[int, float]:
@@ -41,7 +41,7 @@ def send_and_leave(service: Service, ledger: Ledger, id: str) -> None:
     )
     with socket.create_connection(("127.0.0.1", service.port)) as connection:
         connection.sendall(head.encode() + body)
-        time.sleep(PAUSE / 2)
+        time.sleep(max(PAUSE / 2, 0.1))
 
 
 def test_no_answer_comes_before_its_commit(nursery: Nursery, model: Path) -> None:

@@ -18,11 +18,12 @@ from thresher import Categorizer
 from thresher.cli import learn
 from thresher.datasets.reading import read_documents
 from thresher.datasets.writing import json_line
-from thresher.desk import Desk, features_digest
+from thresher.desk import Desk
 from thresher.errors import DataError, JournalError
 from thresher.journal import FILE, Journal, Record, exported
 from thresher.journal_record import seal
 from thresher.renames import Renames
+from thresher.replay import features_digest
 from thresher.text.features import FeatureCounts
 from thresher.web.pool import Pool
 

@@ -25,7 +25,7 @@ FAULTS: dict[str, tuple[str, Any]] = {
     "records": ("thresher.journal_record._damage_of", lambda *_: nullcontext()),
     "corrections": ("thresher.cli.learn._names", lambda cell, *_: list(cell)),
     "body": ("thresher.web.bodies._DECODER", json.JSONDecoder()),
-    "service": ("thresher.web.service.check_visible", lambda name: name.encode("ascii") and 1 / 0),
+    "service": ("thresher.web.naming.check_visible", lambda name: name.encode("ascii") and 1 / 0),
     "words": ("thresher.text.tokens.composed", lambda text: text),
 }
 

@@ -56,7 +56,7 @@ def undo(
 def _time(given: str) -> datetime:
     try:
         return datetime.fromisoformat(given).astimezone()
-    except ValueError:
+    except (ValueError, OverflowError):  # the latter of a time that is of no year any more in this zone
         raise UsageError(f"--since {given!r} is no time (write it as 2026-01-31T12:00)") from None
 
 

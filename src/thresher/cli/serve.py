@@ -108,14 +108,21 @@ def _places(given: str | None, journal: Path | None) -> tuple[Path, Path]:
 
     if given is None:
         if journal is not None:
-            model = journal.with_name(f"{journal.name}.demo.thresher")
+            model = _beside(journal, f"{journal.name}.demo.thresher")
         else:
             model = _data_folder() / "thresher" / "demo" / "desk.thresher"
     else:
         model = Path(given)
         if model.suffix != ".thresher":
-            model = model.with_name(f"{_stem(model.name)}.thresher")
+            model = _beside(model, f"{_stem(model.name)}.thresher")
     return model, journal or journal_folder(model)
+
+
+def _beside(path: Path, name: str) -> Path:
+    """Return another name in the folder of a path, unless that has none itself."""
+    if not path.name:
+        raise UsageError(f"{path} is no name to call the model by (write the name of the folder)")
+    return path.with_name(name)
 
 
 def _data_folder() -> Path:

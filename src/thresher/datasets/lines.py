@@ -130,15 +130,15 @@ class Lines:
         )
 
     def _at_newlines(self) -> Iterator[bytes | None]:
-        """Yield lines without their ends, None for one that is too long."""
+        """Yield lines without their ends, None for one as soon as it is too long: its end may never come."""
         read, most = self._stream.readline, self.options.longest + 2
         while line := read(most):
             if line[-1] == 10:
                 line = line[:-2] if line[-2:] == b"\r\n" else line[:-1]
             elif len(line) == most:
+                yield None
                 while (rest := read(BUFFER)) and rest[-1] != 10:
                     pass
-                yield None
                 continue
             yield line if len(line) <= self.options.longest else None
 
@@ -150,12 +150,16 @@ class Lines:
                 block += self._stream.read(1)
             *whole, held = (held + block).replace(b"\r\n", b"\r").replace(b"\n", b"\r").split(b"\r")
             for line in whole:
-                yield None if overlong or len(line) > self.options.longest else line
+                if not overlong:
+                    yield line if len(line) <= self.options.longest else None
                 overlong = False
-            if len(held) > self.options.longest:
-                held, overlong = b"", True
-        if held or overlong:
-            yield None if overlong else held
+            if not overlong and len(held) > self.options.longest:
+                yield None
+                overlong = True
+            if overlong:
+                held = b""
+        if held:
+            yield held
 
 
 class _Recoded(Pieces):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from thresher.errors import ParameterError
 
-LONGEST_DOCUMENT = 1_000_000
+LONGEST_DOCUMENT, MOST_BYTES = 1_000_000, 2**31 - 1
 MOST_CATEGORIES = 1_000
 
 
@@ -35,7 +35,7 @@ class ReadOptions:
     skip_bad, max_bad : bool, int or None
         Skip records that cannot be read, at most so many, instead of stopping at the first.
     longest : int
-        The size in bytes beyond which a record is refused.
+        The size in bytes beyond which a record is refused; less than 2 GB.
     label_prefix : str
         What marks a category in fastText's format.
     """
@@ -76,6 +76,8 @@ class ReadOptions:
             number = getattr(self, name)
             if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < least):
                 raise ParameterError(f"{name}={number!r} is out of range (allowed: a whole number from {least})")
+        if self.longest > MOST_BYTES:
+            raise ParameterError(f"longest={self.longest} is out of range (allowed: up to {MOST_BYTES:,})")
 
     @property
     def is_utf8(self) -> bool:

@@ -3,12 +3,14 @@
 import hashlib
 import time
 from itertools import chain, zip_longest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher.categorizer import Categorizer
+from thresher.replay import features_digest
+from thresher.web import answers
 from thresher.web.pool import Pool, Pooled
 
 ORDERS = ("uncertain", "random", "diverse")
@@ -84,3 +86,41 @@ def in_range(model: Categorizer, distance: float, probabilities: list[float]) ->
         low, high = limits
         return bool(distance <= (high - low) / 2)
     return any(0.25 < probability < 0.75 for probability in probabilities)
+
+
+def reviewed(model: Categorizer, document: Pooled, category: str | None) -> dict[str, Any]:
+    """Return a document as it is shown for review, with what the model says of it and how certain it is."""
+    (answer,) = answers.categorized(model, [document.text], [document.id], top=5, details=True)
+    certainty, chances = certainty_of(model, [document], category), [e["probability"] for e in answer["categories"]]
+    if category is not None and model.learner.is_fitted:
+        chances = [float(model.predict_proba([document.text])[0, model.number_of(category)])]
+    distance = float(certainty.distances[0])
+    return answer | {
+        "text": document.text,
+        "state": document.state,
+        "uncertainty": distance,
+        "in_range": in_range(model, distance, chances),
+        "digest": features_digest(model.features.found_in(document.text)),
+    }
+
+
+def disagreement(said: list[dict[str, Any]]) -> list[str]:
+    """Return the categories that one teacher, in what they said last, accepts and another rejects.
+
+    >>> both = [{"user": "ada", "accept": ["a"], "reject": []}, {"user": "bob", "accept": [], "reject": ["a"]}]
+    >>> disagreement([one | {"categories": None} for one in both])
+    ['a']
+    """
+    accepted: dict[str, dict[str, bool]] = {}
+    complete: dict[str, set[str]] = {}
+    for one in said:
+        own = accepted.setdefault(one["user"], {})
+        if one["categories"] is not None:
+            own.clear()
+            own |= dict.fromkeys(one["categories"], True)
+            complete[one["user"]] = set(one["categories"])
+        own |= dict.fromkeys(one["accept"], True) | dict.fromkeys(one["reject"], False)
+    names = {name for own in accepted.values() for name in own}
+    for user in complete:
+        accepted[user] = dict.fromkeys(names, False) | accepted[user]
+    return sorted(name for name in names if len({own[name] for own in accepted.values() if name in own}) > 1)

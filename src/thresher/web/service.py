@@ -4,14 +4,12 @@ Whoever looks uses `view`, which is replaced after each correction and never wai
 journal, goes through `write`.
 """
 
-import difflib
 import logging
 import shutil
 import tempfile
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -19,7 +17,7 @@ from uuid import uuid4
 from thresher import __version__
 from thresher.categorizer import Categorizer
 from thresher.datasets.document import Document
-from thresher.desk import Desk, backup, features_digest
+from thresher.desk import Desk, backup
 from thresher.errors import JournalBrokenError, JournalError, ThresherError
 from thresher.journal import ADDRESS, LONGEST_ID, Record
 from thresher.renames import Renames
@@ -28,18 +26,15 @@ from thresher.text.analysers import Text
 from thresher.web import answers, quality
 from thresher.web.bodies import CategoryChange, CorrectionIn, Merge, NewCategory, NewThreshold, Rename
 from thresher.web.learning_curve import LearningCurve
-from thresher.web.pool import Pool, Pooled
+from thresher.web.naming import check_known, check_new, clean, known_name
+from thresher.web.pool import Pool
 from thresher.web.problems import Problem, busy
-from thresher.web.review import Queue, certainty_of, in_range
+from thresher.web.review import Queue, disagreement, reviewed
 from thresher.web.tokens import Holder
+from thresher.web.watch import Watch
 from thresher.web.writer import Writer
 
 LATEST_MISTAKES, SHOWN_WORDS = 10, 20
-WATCHED = 200  # corrections over which what is measured on documents held out may fall only so far:
-LARGEST_FALL = 0.02
-MEASURED_EVERY = 25  # corrections
-COMPARED = 500  # names of categories
-_DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _log = logging.getLogger("thresher.web")
 Result = TypeVar("Result")
 
@@ -64,11 +59,8 @@ class Service:
         holdout: Sequence[Document] = (),
         ended: Callable[[BaseException], None] = lambda error: None,
     ) -> None:
-        self.holdout, self._ended = holdout, ended
+        self.watch, self._ended = Watch(holdout), ended
         self.state = "starting"
-        self._measuring = ThreadPoolExecutor(1, thread_name_prefix="measuring")
-        if holdout:
-            self._measuring.submit(int)  # starts it now, when there is memory for it
         self._forget()
         self._writer = Writer(self._failed)
         self.opening = self._writer.call(lambda: self._open(opened()))
@@ -77,9 +69,7 @@ class Service:
         """Begin without anything that was found out about a model at a position."""
         self.queue = Queue()
         self._digest: tuple[int, str] | None = None
-        self._quality: quality.Quality | None = None
-        self._macro: list[tuple[int, float]] = []
-        self._measured_at = -MEASURED_EVERY
+        self.watch.forget()
 
     def _open(self, desk: Desk) -> None:
         self._forget()
@@ -109,9 +99,7 @@ class Service:
     def _publish(self) -> None:
         """Let those who look see what is known now, and from time to time measure it."""
         self.shown = self.desk.model.view(), self.desk.position
-        if self.holdout and self.desk.position - self._measured_at >= MEASURED_EVERY:
-            self._measured_at = self.desk.position
-            self._measuring.submit(self.measured)
+        self.watch.published(*self.shown, self.renames)
 
     @property
     def view(self) -> Categorizer:
@@ -192,7 +180,7 @@ class Service:
         """Return the categories of texts, and the words that decided if they are asked for."""
         model = self.view
         if isinstance(explain, str):
-            self._check_known(model, explain)
+            check_known(explain, model.categories)
         found = answers.categorized(model, texts, ids, top=top, details=details)
         if explain is not False:
             for answer, text in zip(found, texts, strict=True):
@@ -205,69 +193,37 @@ class Service:
         """Return documents to review, what to look at first, with what the model says of them; and how many match."""
         model, position = self.view, self.position
         if category is not None:
-            self._check_known(model, category)
+            check_known(category, model.categories)
         wanted = words.casefold()
         found = [
             document
             for document in self.queue.ordered(model, position, self.pool, order, category)
             if document.state == state and (not wanted or wanted in document.plain.casefold())
         ]
-        return [self._reviewed(model, one, category) for one in found[offset : offset + limit]], len(found)
+        return [reviewed(model, one, category) for one in found[offset : offset + limit]], len(found)
 
-    def _reviewed(self, model: Categorizer, document: Pooled, category: str | None) -> dict[str, Any]:
-        (answer,) = answers.categorized(model, [document.text], [document.id], top=5, details=True)
-        certainty, chances = certainty_of(model, [document], category), [e["probability"] for e in answer["categories"]]
-        if category is not None and model.learner.is_fitted:
-            chances = [float(model.predict_proba([document.text])[0, model.number_of(category)])]
-        distance = float(certainty.distances[0])
-        return answer | {
-            "text": document.text,
-            "state": document.state,
-            "uncertainty": distance,
-            "in_range": in_range(model, distance, chances),
-            "digest": features_digest(model.features.found_in(document.text)),
-        }
-
-    def with_corrections(self, reviewed: dict[str, Any]) -> dict[str, Any]:
+    def with_corrections(self, document: dict[str, Any]) -> dict[str, Any]:
         """Add what teachers said of a document, and where they disagree. On the writing thread."""
-        digest = reviewed.pop("digest")
+        digest = document.pop("digest")
         said = [
             {"seq": record.seq, "user": record.user, "accept": [], "reject": [], "categories": None}
             | {key: value for key, value in self.renames.renamed(record).items() if key != "document"}
             for record in self.desk.journal.of_features(digest)
         ]
-        return reviewed | {"corrections": said, "disagreement": disagreement(said)}
+        return document | {"corrections": said, "disagreement": disagreement(said)}
 
     def measured(self) -> quality.Quality | None:
         """Return how well the categories do now; None before anything was learned."""
-        model, position = self.shown
-        found = self._quality
-        if found is None or found.position != position:
-            if not model.categories or not model.learner.is_fitted:
-                return None
-            found = self._quality = quality.measured(model, position, self._held_out_now(model))
-            if self.holdout:
-                self._macro = [*self._macro, (position, found.macro_f1)][-10 * WATCHED :]
-        return found
-
-    def _held_out_now(self, model: Categorizer) -> list[Document]:
-        """Return the documents held out with the names that their categories have now."""
-        known, renames = set(model.categories), self.renames
-        found = []
-        for document in self.holdout:
-            names = (name if name in known else renames.now(name) for name in document.categories)
-            found.append(document._replace(categories=tuple(name for name in names if name is not None)))
-        return found
+        return self.watch.measured(*self.shown, self.renames)
 
     def categories(self) -> dict[str, Any]:
         """Return all categories and how well they do."""
         model, found = self.view, self.measured()
         rows = [self._category(model, found, name) for name in model.categories]
-        documents = len(found.evaluation.ids) if found else 0
-        return {
-            "categories": rows,
-            "measured_on": {"documents": documents, "held_out": bool(self.holdout)},
-        }
+        return {"categories": rows, "measured_on": self._measured_on(found)}
+
+    def _measured_on(self, found: quality.Quality | None) -> dict[str, Any]:
+        return {"documents": len(found.evaluation.ids) if found else 0, "held_out": bool(self.watch.holdout)}
 
     def _category(self, model: Categorizer, found: quality.Quality | None, name: str) -> dict[str, Any]:
         number, row = model.number_of(name), found.rows.get(name, {}) if found else {}
@@ -284,14 +240,14 @@ class Service:
     def category(self, name: str) -> dict[str, Any]:
         """Return what is known of one category, but for the latest mistakes."""
         model = self.view
-        self._check_known(model, name)
+        check_known(name, model.categories)
         found = self.measured()
         about = self._category(model, found, name)
         words = model.strongest_words(name, SHOWN_WORDS) if model.learner.is_fitted else ([], [])
         for side, listed in zip(("for", "against"), words, strict=True):
             about[side] = [{"word": word, "weight": weight} for word, weight in listed]
         about["curve"] = quality.curve(found, name, about["threshold"]) if found else []
-        about["measured_on"] = {"documents": len(found.evaluation.ids) if found else 0, "held_out": bool(self.holdout)}
+        about["measured_on"] = self._measured_on(found)
         return about
 
     def latest_mistakes(self, name: str) -> list[dict[str, Any]]:
@@ -301,24 +257,11 @@ class Service:
 
     def stats(self) -> dict[str, Any]:
         """Return how the model has done since the journal began."""
+        found = self.measured() if self.watch.holdout else None
+        held_out = None if found is None else self.watch.summary(found)
         corrections = sum(self.users.values())
         counts = {"corrections": corrections, "undone": self.undone, **self.curve.summary()}
-        return counts | {"users": dict(self.users), "holdout": self._held_out(), "documents": self.pool.counts()}
-
-    def _held_out(self) -> dict[str, Any] | None:
-        found = self.measured() if self.holdout else None
-        if found is None:
-            return None
-        first = found.position - WATCHED
-        before = [macro for position, macro in self._macro if position < first][-1:]  # what it was when they began
-        best = max([*before, *(macro for position, macro in self._macro if position >= first)])
-        return {
-            "documents": len(found.evaluation.ids),
-            "macro_f1": found.macro_f1,
-            "micro_f1": found.evaluation.counts().micro().f1,
-            "best_macro_f1": best,
-            "alarm": best - found.macro_f1 > LARGEST_FALL,
-        }
+        return counts | {"users": dict(self.users), "holdout": held_out, "documents": self.pool.counts()}
 
     # -- the journal: on the writing thread --------------------------------------------------------------------------
 
@@ -398,26 +341,9 @@ class Service:
             said = {name for key, names in before.body.items() if key in ("accept", "reject", "categories")
                     for name in names}  # fmt: skip
             return {name: name if name in said else clean(name) for name in {*named, *given.reject}}
-        found = {name: self._taken(name, given.create_category) for name in named}
-        return found | {name: self._taken(name, False) for name in {*given.reject} - named}
-
-    def _taken(self, name: str, create: bool) -> str:
-        """Return a category's name as it is known, or as a new one that may be created."""
         known = self.desk.model.categories
-        new = clean(name)
-        if name in known or new in known:
-            return name if name in known else new
-        twins = [other for other in known if other.casefold() == new.casefold()]
-        if twins:
-            raise Problem(409, "this category is known in other letters", nearest=twins)
-        check_visible(new)
-        if not create:
-            raise Problem(422, "a category is unknown (create_category makes it)", nearest=nearest(new, known))
-        return new
-
-    def _check_known(self, model: Categorizer, name: str) -> None:
-        if name not in model.categories:
-            raise Problem(404, "there is no category of this name", nearest=nearest(name, model.categories))
+        found = {name: known_name(name, known, create=given.create_category) for name in named}
+        return found | {name: known_name(name, known, create=False) for name in {*given.reject} - named}
 
     def change_categories(self, id: str, given: CategoryChange, user: str) -> dict[str, Any]:
         """Keep and apply a change of the categories; seed words of a new one are its first document."""
@@ -429,7 +355,7 @@ class Service:
             names = [clean(name) for name in names]
         if self.desk.journal.by_id(id) is None:
             for name in names if given.change == "new" else [into] if into else []:
-                self._check_new(name, but=names)
+                check_new(name, self.desk.model.categories, but=names)
             self._check_words(f"{id} words", words, names)
         record = self.desk.change_categories(id, given.change, names, into=into, threshold=threshold, user=user)
         try:
@@ -439,13 +365,6 @@ class Service:
             self._read_records()
             self._publish()
         return {"seq": record.seq, "id": id, "position": self.desk.position, "categories": self.desk.model.categories}
-
-    def _check_new(self, name: str, but: Sequence[str] = ()) -> None:
-        """Refuse a name that a category may not have, or that there is in other letters."""
-        check_visible(name)
-        twins = [other for other in self.desk.model.categories if other.casefold() == name.casefold()]
-        if [other for other in twins if other not in but and other != name]:
-            raise Problem(409, "this category is known in other letters", nearest=twins)
 
     def _check_words(self, id: str, words: Sequence[str], names: list[str]) -> None:
         """Refuse seed words that could not be learned, before there is a category for them."""
@@ -517,45 +436,5 @@ class Service:
         return {"changed": True, "digest": self.digest()}
 
 
-def nearest(name: str, known: Sequence[str]) -> list[str]:
-    """Return the names most like one; of very many only those about as long, for to compare two takes long."""
-    if len(known) > COMPARED:
-        known = sorted(known, key=lambda other: abs(len(other) - len(name)))[:COMPARED]
-    return difflib.get_close_matches(name, known, n=5, cutoff=0.5)
-
-
-def clean(name: str) -> str:
-    """Return a name as it is kept: composed, and without blanks around it."""
-    return unicodedata.normalize("NFC", name).strip()
-
-
 def _categories_of(body: dict[str, Any]) -> list[str]:
     return [name for key in ("accept", "reject", "categories") for name in body.get(key) or ()]
-
-
-def check_visible(name: str) -> None:
-    """Refuse a name that holds what cannot be seen; marks of direction are part of some scripts."""
-    if any(unicodedata.category(letter) in ("Cc", "Cf") and letter not in _DIRECTIONS for letter in name):
-        raise Problem(422, "a category's name holds letters that cannot be seen")
-
-
-def disagreement(said: list[dict[str, Any]]) -> list[str]:
-    """Return the categories that one teacher, in what they said last, accepts and another rejects.
-
-    >>> both = [{"user": "ada", "accept": ["a"], "reject": []}, {"user": "bob", "accept": [], "reject": ["a"]}]
-    >>> disagreement([one | {"categories": None} for one in both])
-    ['a']
-    """
-    accepted: dict[str, dict[str, bool]] = {}
-    complete: dict[str, set[str]] = {}
-    for one in said:
-        own = accepted.setdefault(one["user"], {})
-        if one["categories"] is not None:
-            own.clear()
-            own |= dict.fromkeys(one["categories"], True)
-            complete[one["user"]] = set(one["categories"])
-        own |= dict.fromkeys(one["accept"], True) | dict.fromkeys(one["reject"], False)
-    names = {name for own in accepted.values() for name in own}
-    for user in complete:
-        accepted[user] = dict.fromkeys(names, False) | accepted[user]
-    return sorted(name for name in names if len({own[name] for own in accepted.values() if name in own}) > 1)

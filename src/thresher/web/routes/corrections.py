@@ -1,0 +1,85 @@
+"""Corrections: made, listed, taken back, and given out to train on."""
+
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Annotated
+
+from fastapi import FastAPI, Query, Request
+from starlette.responses import Response, StreamingResponse
+
+from thresher.journal import Record, exported
+from thresher.web import bodies, outcomes
+from thresher.web.description import content, route
+from thresher.web.guards import LINES
+from thresher.web.routes.shared import answer, body_of, holder_of, keep, look_up, user_of, written
+from thresher.web.service import Service
+
+_RECORDS_AT_ONCE = 50
+
+
+def add_routes(app: FastAPI, service: Service) -> None:
+    """Add the routes of corrections."""
+    _add_corrections(app, service)
+    _add_export(app, service)
+
+
+def _add_corrections(app: FastAPI, service: Service) -> None:
+    created = {"201": content("Kept and learned", outcomes.Taught)}
+
+    made = {"id": "$response.body#/id"}
+
+    @app.post(
+        "/v1/corrections",
+        **route("teacher", outcomes.Taught, takes=bodies.CorrectionIn, leads={"undo": made}, responses=created),
+    )
+    async def correct(request: Request) -> Response:
+        """Keep a correction, learn it, and say what it changed."""
+        holder = holder_of(request)
+        given = await body_of(request, bodies.CorrectionIn)
+        found, repeated = await keep(service, lambda: service.correct(given, user_of(holder, given.user)))
+        return answer(found, 200 if repeated else 201)
+
+    others = {"corrections": {"after": "$response.body#/next"}, "undo": {"id": "$response.body#/corrections/0/id"}}
+
+    @app.get("/v1/corrections", **route("reader", outcomes.Corrections, leads=others))
+    async def corrections(
+        request: Request,
+        limit: Annotated[int, Query(ge=1, le=500)] = 50,
+        after: Annotated[int | None, Query(ge=0, le=2**53)] = None,
+        before: Annotated[int | None, Query(ge=1, le=2**53)] = None,
+        newest: bool = False,
+    ) -> Response:
+        """List what was corrected, by whom, and its effect."""
+        return answer(await look_up(service, lambda: service.corrections(limit, after, before, newest)))
+
+    @app.delete("/v1/corrections/{id:path}", **route("teacher", outcomes.Undone))
+    async def undo(request: Request, id: str, user: Annotated[str, Query(max_length=200)] = "") -> Response:
+        """Take a correction back, as if it had never been."""
+        holder = holder_of(request)
+        return answer(await keep(service, lambda: service.undo(id, holder, user_of(holder, user))))
+
+
+def _add_export(app: FastAPI, service: Service) -> None:
+    lines = {"200": {"description": "JSON lines", "content": {LINES: {}}}}
+
+    @app.get("/v1/export", **route("admin", None, responses=lines))
+    async def export(request: Request) -> Response:
+        """Give all corrections that stand as documents to train on."""
+        service.check_ready()
+        return StreamingResponse(_exported(service), media_type=LINES)
+
+
+async def _exported(service: Service) -> AsyncIterator[bytes]:
+    after = 0
+    while True:
+        records = await look_up(service, partial(_page, service, after))
+        for record in records:
+            if record.kind == "correction" and record.undone_by is None and record.text is not None:
+                yield written(exported(record, service.renames.renamed(record))) + b"\n"
+        if len(records) < _RECORDS_AT_ONCE:
+            return
+        after = records[-1].seq
+
+
+def _page(service: Service, after: int) -> list[Record]:
+    return list(service.desk.journal.oldest(after, _RECORDS_AT_ONCE))

@@ -1,0 +1,39 @@
+"""Whether the service lives and may be asked, and what it has done."""
+
+from fastapi import FastAPI, Request
+from starlette.responses import Response
+
+from thresher.web import outcomes
+from thresher.web.description import route
+from thresher.web.meters import Meters
+from thresher.web.routes.shared import answer
+from thresher.web.service import Service
+
+
+def add_routes(app: FastAPI, service: Service, meters: Meters) -> None:
+    """Add what a supervisor asks."""
+
+    @app.get("/healthz", **route(None, outcomes.Health))
+    async def healthz() -> Response:
+        """Tell that the service lives."""
+        return answer({"status": "ok"})
+
+    @app.get("/readyz", **route(None, outcomes.Health))
+    async def readyz() -> Response:
+        """Tell whether the service may be asked."""
+        service.check_ready()
+        return answer({"status": service.state})
+
+    prometheus = {"200": {"description": "Prometheus", "content": {"text/plain": {}}}}
+
+    @app.get("/metrics", **route("reader", None, responses=prometheus))
+    async def metrics(request: Request) -> Response:
+        """Count what was answered, and how fast."""
+        gauges = {"ready": service.state == "ready", "writer_waiting": service.waiting}
+        if service.state == "ready":
+            gauges |= {
+                "position": service.position,
+                "corrections": sum(service.users.values()),
+                "documents_open": service.pool.counts()["open"],
+            }
+        return Response(meters.text(**gauges), media_type="text/plain; version=0.0.4")
