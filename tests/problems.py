@@ -46,6 +46,15 @@ def as_rows(documents: Sequence[naive.Document], n_features: int) -> Rows:
     )
 
 
+def dense_rows(counts: Sequence[Sequence[int]]) -> Rows:
+    """Return rows of counts that are given with their zeros."""
+    dense = np.array(counts)
+    documents, features = np.nonzero(dense)
+    ends = np.concatenate(([0], np.cumsum((dense > 0).sum(axis=1))))
+    data = dense[documents, features].astype(np.float32)
+    return Rows(ends.astype(np.int64), features.astype(np.int32), data, dense.shape[1])
+
+
 def weights_in_blocks(learner: MistakeDrivenLearner) -> Weights:
     """Return the arrays of a learner that keeps all weights."""
     blocks = learner._fitted()

@@ -113,6 +113,20 @@ def test_a_record_that_cannot_be_applied_is_skipped(called: Run, model: Path) ->
     assert called("journal", "check", model).code == 0
 
 
+def test_names_and_numbers_that_no_journal_holds_are_refused(called: Run, model: Path) -> None:
+    learned(called, model, {"text": "tin mine", "accept": ["metal"]})
+    before = digest_of(model)
+    data = model.with_name("corrections.jsonl")
+    for arguments in (
+        ["journal", "skip", model, str(10**20)],
+        ["journal", "forget", model, "\udcff"],
+        ["learn", model, data, "--user", "\udcff"],
+    ):
+        said(called(*arguments), 65, "it holds UTF-8, and numbers of 64 bits")
+    assert digest_of(model) == before
+    assert json.loads(called("journal", "check", model).out)["records"] == 1
+
+
 def test_a_wrong_action_is_told(called: Run, model: Path) -> None:
     said(called("journal", "burn", model), 2, "'burn' is nothing to do with a journal (allowed: check, export")
     said(called("journal", "check", model, "x"), 2, "check takes nothing after MODEL")

@@ -4,22 +4,14 @@ import numpy as np
 import pytest
 
 from corpora import made_up
+from problems import dense_rows
 from thresher.errors import NotFittedError, ParameterError, RowsError
-from thresher.kernels.rows import Rows
 from thresher.metrics import pooled_break_even
 from thresher.rivals.decision_tree import DecisionTree, information_gain
 from thresher.rivals.tables import truth_table
 from thresher.text.features import TextFeatures
 
 NAMES = ["energy", "grain", "metals", "money", "ships", "trade"]
-
-
-def rows_of(counts: list[list[int]]) -> Rows:
-    dense = np.array(counts)
-    documents, features = np.nonzero(dense)
-    ends = np.concatenate(([0], np.cumsum((dense > 0).sum(axis=1))))
-    data = dense[documents, features].astype(np.float32)
-    return Rows(ends.astype(np.int64), features.astype(np.int32), data, dense.shape[1])
 
 
 def entropy(share: float) -> float:
@@ -36,19 +28,19 @@ def test_information_gain_equals_the_difference_of_entropies(seed: int) -> None:
         parts = [part for part in (positive[with_word], positive[~with_word]) if len(part)]
         left = sum(len(part) / 20 * entropy(part.mean()) for part in parts)
         expected.append(entropy(positive.mean()) - left)
-    assert information_gain(rows_of(dense.astype(int).tolist()), positive) == pytest.approx(expected, abs=1e-12)
+    assert information_gain(dense_rows(dense.astype(int).tolist()), positive) == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_word_that_tells_nothing_has_no_gain() -> None:
     gains = information_gain(
-        rows_of([[1, 1, 0], [1, 0, 0], [1, 1, 0], [1, 0, 0]]), np.array([True, True, False, False])
+        dense_rows([[1, 1, 0], [1, 0, 0], [1, 1, 0], [1, 0, 0]]), np.array([True, True, False, False])
     )
     assert gains.tolist() == [0.0, 0.0, 0.0]
 
 
 def test_probability_at_a_leaf_worked_by_hand() -> None:
     # Two of six documents are inside. With the word: 2 of 2; without: 0 of 4; four documents with the share 1/3 more.
-    rows = rows_of([[1, 1], [1, 0], [0, 1], [0, 1], [0, 1], [0, 1]])
+    rows = dense_rows([[1, 1], [1, 0], [0, 1], [0, 1], [0, 1], [0, 1]])
     trees = DecisionTree(split_bits=1.0, prior_documents=4.0, n_words=1)
     trees.fit(rows, [[0], [0], [], [], [], []], n_categories=1)
     inside, outside = (2 + 4 / 3) / 6, (0 + 4 / 3) / 8
@@ -58,19 +50,19 @@ def test_probability_at_a_leaf_worked_by_hand() -> None:
 
 def test_a_split_stays_only_if_it_saves_its_bits() -> None:
     # The classes of six documents, two of them inside, take 6 x H(1/3) = 5.51 bits; the word saves them all.
-    rows = rows_of([[1], [1], [0], [0], [0], [0]])
+    rows = dense_rows([[1], [1], [0], [0], [0], [0]])
     for bits, nodes in ((5.5, 3), (5.52, 1)):
         assert DecisionTree(split_bits=bits).fit(rows, [[0], [0], [], [], [], []], n_categories=1).size == nodes
 
 
 def test_a_tree_may_ask_how_often_a_word_occurs() -> None:
-    rows = rows_of([[3, 1], [4, 1], [1, 1], [1, 0], [0, 1], [0, 1]])
+    rows = dense_rows([[3, 1], [4, 1], [1, 1], [1, 0], [0, 1], [0, 1]])
     scores = DecisionTree(split_bits=0.5).fit(rows, [[0], [0], [], [], [], []], n_categories=1).score(rows)[:, 0]
     assert scores[:2].min() > scores[2:].max()
 
 
 def test_an_exception_to_a_word_is_learned() -> None:
-    rows = rows_of([[1, 0]] * 10 + [[1, 1]] * 10 + [[0, 1]] * 10 + [[0, 0]] * 10)
+    rows = dense_rows([[1, 0]] * 10 + [[1, 1]] * 10 + [[0, 1]] * 10 + [[0, 0]] * 10)
     trees = DecisionTree(split_bits=1.0).fit(rows, [[0]] * 10 + [[]] * 30, n_categories=1)
     scores = trees.score(rows)[:, 0]
     assert scores[:10].min() > 0.5 > scores[10:].max()
@@ -90,7 +82,7 @@ def test_learns_a_separable_collection_the_same_way_each_time() -> None:
 
 
 def test_empty_documents_and_empty_or_full_categories_have_their_share() -> None:
-    rows = rows_of([[1, 0], [0, 1], [0, 0], [1, 0]])
+    rows = dense_rows([[1, 0], [0, 1], [0, 0], [1, 0]])
     trees = DecisionTree(split_bits=0.1).fit(rows, [[0, 2], [2], [2], [0, 2]], n_categories=3)
     scores = trees.score(rows)
     assert scores[:, 1].tolist() == [0.0] * 4
@@ -99,7 +91,7 @@ def test_empty_documents_and_empty_or_full_categories_have_their_share() -> None
 
 
 def test_faulty_calls_are_refused() -> None:
-    rows = rows_of([[1, 0], [0, 1]])
+    rows = dense_rows([[1, 0], [0, 1]])
     for faulty in ({"n_words": 0}, {"split_bits": -1}, {"min_leaf": 0}, {"prior_documents": np.inf}, {"seed": 0.5}):
         with pytest.raises(ParameterError, match="out of range"):
             DecisionTree(**faulty)

@@ -2,19 +2,17 @@
 
 import gzip
 import hashlib
-import io
 import os
 import pwd
-import tarfile
 import threading
 import time
-import zipfile
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from archives import tar_of, zip_of
 from thresher.datasets import fetch as fetching
 from thresher.datasets import reuters21578
 from thresher.datasets.fetch import Corpus, download, fetch
@@ -25,21 +23,7 @@ PAGE = b'<REUTERS TOPICS="NO" LEWISSPLIT="TRAIN" NEWID="1"><TEXT><TITLE>X</TITLE
 
 
 def tar_gz(files: dict[str, bytes]) -> bytes:
-    target = io.BytesIO()
-    with tarfile.open(fileobj=target, mode="w") as tar:
-        for name, data in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            tar.addfile(info, io.BytesIO(data))
-    return gzip.compress(target.getvalue(), 1)
-
-
-def zipped(files: dict[str, bytes]) -> bytes:
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w") as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return target.getvalue()
+    return gzip.compress(tar_of(files), 1)
 
 
 GOOD = tar_gz({"reut2-000.sgm": PAGE})
@@ -198,7 +182,7 @@ def test_an_interrupted_download_leaves_nothing(server: Server, tmp_path: Path) 
 def test_a_corpus_is_kept_in_the_cache_and_used_from_there(
     server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch, path: str, name: str
 ) -> None:
-    server.files[path] = GOOD if path == "/a.tar.gz" else zipped({"reuters21578.tar.gz": GOOD})
+    server.files[path] = GOOD if path == "/a.tar.gz" else zip_of({"reuters21578.tar.gz": GOOD})
     offer(monkeypatch, server.base + path)
     assert fetch("reuters21578") == cache / name
     assert [file.name for file in cache.iterdir()] == [name]
@@ -310,7 +294,7 @@ def test_the_whole_collection_passes_in_the_official_form(
     found = reuters21578.find()
     assert found is not None
     files = {name.partition("/")[2]: data for name, data in reuters21578._files(found)}
-    server.files["/a.zip"] = zipped({"reuters21578.tar.gz": tar_gz({**files, "README.txt": b"..."})})
+    server.files["/a.zip"] = zip_of({"reuters21578.tar.gz": tar_gz({**files, "README.txt": b"..."})})
     offer(monkeypatch, f"{server.base}/a.zip")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert fetch("reuters21578", force=True) == tmp_path / "thresher" / "reuters21578.zip"

@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -454,6 +454,24 @@ def test_a_file_that_others_have_open_is_busy(folder: Path) -> None:
         Journal(folder)
     assert time.monotonic() - begun < 3
     other.close()
+
+
+@pytest.mark.parametrize(
+    "give",
+    [
+        lambda journal: journal.by_id("\udcff"),
+        lambda journal: journal.append("a", "correction", "\udcff", {}),
+        lambda journal: journal.append("a", "correction", "", {}, undoes=[2**63]),
+        lambda journal: list(journal.records(2**63)),
+    ],
+    ids=["id", "user", "number", "place"],
+)
+def test_what_sqlite_cannot_hold_is_refused(folder: Path, give: Callable[[Journal], object]) -> None:
+    with Journal(folder, create=True) as journal:
+        append(journal, 1)
+        with pytest.raises(JournalError, match="it holds UTF-8, and numbers of 64 bits, and no others"):
+            give(journal)
+        assert (journal.last(), journal.check()) == (1, [])
 
 
 def test_a_failing_disk_breaks_the_journal(folder: Path) -> None:

@@ -4,22 +4,14 @@ import numpy as np
 import pytest
 
 from corpora import made_up
+from problems import dense_rows
 from thresher.errors import NotFittedError, ParameterError, RowsError
-from thresher.kernels.rows import Rows
 from thresher.metrics import pooled_break_even
 from thresher.rivals.neural_network import NeuralNetwork, _inverse_frequencies, _latent, _relevancy, _weighted
 from thresher.rivals.tables import truth_table
 from thresher.text.features import TextFeatures
 
 NAMES = ["energy", "grain", "metals", "money", "ships", "trade"]
-
-
-def rows_of(counts: list[list[int]]) -> Rows:
-    dense = np.array(counts)
-    documents, features = np.nonzero(dense)
-    ends = np.concatenate(([0], np.cumsum((dense > 0).sum(axis=1))))
-    data = dense[documents, features].astype(np.float32)
-    return Rows(ends.astype(np.int64), features.astype(np.int32), data, dense.shape[1])
 
 
 def learned(**settings: int | float) -> tuple[NeuralNetwork, np.ndarray, np.ndarray]:
@@ -57,31 +49,31 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_others() -> None:
 
 def test_weights_of_words_worked_by_hand() -> None:
     # Word 0 is in both documents and tells nothing; words 1 and 2 are in one each.
-    rows = rows_of([[1, 4, 0], [1, 0, 1]])
+    rows = dense_rows([[1, 4, 0], [1, 0, 1]])
     inverse = _inverse_frequencies(rows)
     assert inverse == pytest.approx([0, np.log(2), np.log(2)])
-    three = rows_of([[4, 1, 0], [0, 0, 1]])
+    three = dense_rows([[4, 1, 0], [0, 0, 1]])
     weighted = _weighted(three, np.array([1, 1, 1], dtype=np.float32)).toarray()
     assert weighted == pytest.approx(np.array([[2 / 5**0.5, 1 / 5**0.5, 0], [0, 0, 1]]))
 
 
 def test_relevancy_worked_by_hand() -> None:
     # Word 0: in all of 2 documents inside and in none of 2 outside; word 1: in half of both.
-    rows = rows_of([[1, 1], [1, 0], [0, 1], [0, 0]])
+    rows = dense_rows([[1, 1], [1, 0], [0, 1], [0, 0]])
     relevancy = _relevancy(rows, np.array([True, True, False, False]))
     assert relevancy == pytest.approx([np.log((1 + 1 / 6) / (1 / 6)), 0])
 
 
 def test_latent_dimensions_are_the_singular_vectors() -> None:
     draw = np.random.default_rng(0)
-    matrix = _weighted(rows_of((draw.random((30, 12)) < 0.4).astype(int).tolist()), np.ones(12, dtype=np.float32))
+    matrix = _weighted(dense_rows((draw.random((30, 12)) < 0.4).astype(int).tolist()), np.ones(12, dtype=np.float32))
     found = _latent(matrix, 3, seed=0).axes
     true = np.linalg.svd(matrix.toarray())[2][:3]
     assert np.abs((found * true).sum(axis=1)) == pytest.approx([1, 1, 1], abs=1e-3)
 
 
 def test_a_network_without_hidden_units_is_a_weighted_sum() -> None:
-    rows = rows_of([[1, 0, 0], [0, 1, 0], [1, 0, 1], [0, 1, 1]])
+    rows = dense_rows([[1, 0, 0], [0, 1, 0], [1, 0, 1], [0, 1, 1]])
     network = NeuralNetwork(dimensions=0, terms=2, hidden=0, decay=0.1)
     network = network.fit(rows, [[0], [], [0], []], n_categories=1)
     (own,) = network.networks_
@@ -91,7 +83,7 @@ def test_a_network_without_hidden_units_is_a_weighted_sum() -> None:
 
 
 def test_empty_documents_and_empty_or_full_categories_have_finite_scores() -> None:
-    rows = rows_of([[1, 0, 0], [0, 1, 0], [0, 0, 0], [1, 0, 1]])
+    rows = dense_rows([[1, 0, 0], [0, 1, 0], [0, 0, 0], [1, 0, 1]])
     network = NeuralNetwork(dimensions=2, terms=1).fit(rows, [[0, 2], [2], [2], [0, 2]], n_categories=3)
     scores = network.score(rows)
     assert np.isfinite(scores).all()
@@ -101,17 +93,17 @@ def test_empty_documents_and_empty_or_full_categories_have_finite_scores() -> No
 
 def test_documents_that_are_all_equal_or_empty_can_be_learned() -> None:
     for counts in ([[1, 1], [1, 1], [1, 1]], [[0, 0], [0, 0], [0, 0]], [[1, 2]]):
-        rows = rows_of(counts)
+        rows = dense_rows(counts)
         network = NeuralNetwork().fit(rows, [[0], *[[]] * (len(counts) - 1)], n_categories=1)
         assert np.isfinite(network.score(rows)).all()
 
 
 def test_faulty_calls_are_refused() -> None:
-    rows = rows_of([[1, 0], [0, 1]])
+    rows = dense_rows([[1, 0], [0, 1]])
     for faulty in ({"dimensions": -1}, {"terms": 0.5}, {"hidden": -1}, {"decay": -1.0}, {"steps": 0}, {"seed": -1}):
         with pytest.raises(ParameterError, match="out of range"):
             NeuralNetwork(**faulty)
     with pytest.raises(NotFittedError):
         NeuralNetwork().score(rows)
     with pytest.raises(RowsError, match="3 features"):
-        NeuralNetwork().fit(rows, [[0], []], n_categories=1).score(rows_of([[1, 0, 0]]))
+        NeuralNetwork().fit(rows, [[0], []], n_categories=1).score(dense_rows([[1, 0, 0]]))

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from archives import tar_of, zip_of
 from thresher.datasets import reuters21578
 from thresher.datasets.document import Document
 from thresher.datasets.fetch import KNOWN, check_sha256
@@ -200,24 +201,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     categories = {"categories in training": 1, "categories in training and test": 1}
     monkeypatch.setattr(reuters21578, "COUNTS", {**COUNTS, **counts})
     monkeypatch.setattr(reuters21578, "CATEGORY_COUNTS", categories)
-
-
-def tar_of(files: dict[str, bytes]) -> bytes:
-    target = io.BytesIO()
-    with tarfile.open(fileobj=target, mode="w") as tar:
-        for name, data in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            tar.addfile(info, io.BytesIO(data))
-    return target.getvalue()
-
-
-def zip_of(files: dict[str, bytes]) -> bytes:
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w") as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return target.getvalue()
 
 
 @pytest.mark.usefixtures("small")

@@ -202,6 +202,7 @@ def test_what_does_not_make_sense_is_told_in_one_line(called: Run, tmp_path: Pat
         ((model, "--workers", "2"), 2, "--workers"),
         ((model, "more"), 2, "more"),
         ((model, "--host", "unheardof.invalid", "--port", "0"), 74, "unheardof.invalid"),
+        ((model, "--host", "\udcff", "--port", "0"), 74, "\\udcff:0", "choose another"),
         ((model, "--host", "192.0.2.1", "--port", "0"), 74, "192.0.2.1:0", "choose another"),
         ((tmp_path / "none.thresher", "--port", "0"), 66, "none.thresher"),
         ((tmp_path / "none.csv", "--port", "0"), 66, "none.csv"),

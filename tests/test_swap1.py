@@ -5,14 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from corpora import made_up
-from rule_problems import DOCUMENTS, LABELS, rows_of
+from rule_problems import DOCUMENTS, LABELS, assert_learns_what_is_separable, rows_of
 from thresher.errors import ParameterError
 from thresher.kernels.bits import Tests, covered_by, set_size
-from thresher.metrics import pooled_break_even
 from thresher.rivals.rules import Collection, Condition, Problem, unpack
 from thresher.rivals.swap1 import Swap1, Weakening, best_pruning, dealt_out, loss, prunings
-from thresher.text.features import TextFeatures
 
 
 def problem(seed: int = 0, noise: float = 0.1) -> Problem:
@@ -108,18 +105,7 @@ def test_a_word_held_often_can_make_a_rule() -> None:
 
 
 def test_a_separable_problem_is_learned() -> None:
-    corpus = made_up(400)
-    names = sorted({name for names in corpus.categories for name in names})
-    labels = [[names.index(name) for name in chosen] for chosen in corpus.categories]
-    features = TextFeatures(min_count=1)
-    rows, tests = features.fit(corpus.texts[:300]), features.rows(corpus.texts[300:])
-    swap = Swap1(loss_ratios=(0.5, 1.0, 2.0)).fit(rows, labels[:300], n_categories=len(names))
-    truth = np.array([[c in chosen for c in range(len(names))] for chosen in labels[300:]])
-    assert pooled_break_even(swap.score(tests), truth) > 0.85
-    again = Swap1(loss_ratios=(0.5, 1.0, 2.0)).fit(rows, labels[:300], n_categories=len(names))
-    assert again.score(tests).tobytes() == swap.score(tests).tobytes()
-    assert again.sweeps_ == swap.sweeps_
-    assert swap.size >= swap.features_kept > len(names)
+    assert_learns_what_is_separable(lambda: Swap1(loss_ratios=(0.5, 1.0, 2.0)))
 
 
 def test_categories_without_documents_and_with_all_of_them_are_foregone() -> None:

@@ -1,7 +1,7 @@
 """Which words made a score, and what a correction changed; `Categorizer.explain` and `learn` give them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -65,6 +65,10 @@ class Explanation:
     def margin(self) -> float:
         """How far the raw score lies above the threshold; negative below it."""
         return self.raw - self.threshold
+
+    def verdict(self) -> dict[str, Any]:
+        """Return all but the words, for JSON."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "words"}
 
     def total(self) -> float:
         """Return the sum of the contributions, made as the score is: in float32, in the order of the features."""

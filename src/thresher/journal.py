@@ -393,6 +393,8 @@ class Journal:
             raise JournalError(f"{self.path}: {error}") from None
         except UnicodeDecodeError:  # which comes of what SQLite says, as that repeats what it found
             raise JournalError(f"{self.path}: it is damaged: what it holds is not UTF-8 (restore a backup)") from None
+        except (UnicodeEncodeError, OverflowError):
+            raise JournalError(f"{self.path}: it holds UTF-8, and numbers of 64 bits, and no others") from None
         except sqlite3.Error as error:
             said, name = f"{self.path}: {printable(str(error))}", getattr(error, "sqlite_errorname", "")
             if name == "SQLITE_FULL":

@@ -67,22 +67,9 @@ def _chosen(model: "Categorizer", content: "Text") -> "list[str | None]":
 
 def as_json(found: "Explanation") -> dict[str, object]:
     """Return an explanation as JSON takes it."""
-    return {
-        "category": found.category,
-        "accepted": found.accepted,
-        "score": found.score,
-        "raw": found.raw,
-        "threshold": found.threshold,
-        "probability": found.probability,
-        "unknown": found.unknown,
-        "words": [
-            {
-                "word": word.name, "contribution": word.contribution, "strength": word.strength, "weight": word.weight,
-                "positions": word.positions,
-            }
-            for word in found.words
-        ],
-    }  # fmt: skip
+    names = ("contribution", "strength", "weight", "positions")
+    words = [{"word": word.name} | {name: getattr(word, name) for name in names} for word in found.words]
+    return found.verdict() | {"words": words}
 
 
 def show_explanation(shell: Shell, found: "Explanation", text: str, shown: int = _SHOWN) -> None:

@@ -59,16 +59,7 @@ def _explained(found: Explanation, text: str) -> dict[str, Any]:
         for word in found.whole_words(text)
         if word.contribution
     ]
-    return {
-        "category": found.category,
-        "accepted": found.accepted,
-        "score": found.score,
-        "raw": found.raw,
-        "threshold": found.threshold,
-        "probability": found.probability,
-        "unknown": found.unknown,
-        "words": words,
-    }
+    return found.verdict() | {"words": words}
 
 
 def changed_words(changes: dict[str, list[Change]]) -> dict[str, list[dict[str, Any]]]:

@@ -119,9 +119,10 @@ def bound_socket(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
-    except OSError as error:
+    except (OSError, TypeError) as error:  # the latter of a name that cannot even be asked for
         listening.close()
-        raise OSError(error.errno, f"{host}:{port}: {error.strerror} (choose another with --host and --port)") from None
+        number, said = getattr(error, "errno", None), getattr(error, "strerror", error)
+        raise OSError(number, f"{host}:{port}: {said} (choose another with --host and --port)") from None
     return listening
 
 
