@@ -248,4 +248,3 @@ _SUFFIXES = {
     ".tsv": "tsv",
     ".parquet": "parquet",
 }
-WRITTEN_FORMATS = tuple(_WRITERS)

@@ -2,25 +2,11 @@
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from thresher.kernels.rows import Rows
 from thresher.settings import complete_settings, new_learner
 
 WORDS, LEMMAS, PHRASES = "words", "nouns-and-verbs", "words+sparse:2:3+sparse:3:3"
-
-
-class Learner(Protocol):
-    """What a system must do to stand in the table."""
-
-    def fit(self, rows: Rows, labels: list[list[int]], *, n_categories: int) -> Self:
-        """Learn."""
-
-    def score(self, rows: Rows) -> NDArray[np.float32]:
-        """Return scores, documents x categories."""
 
 
 class System(NamedTuple):

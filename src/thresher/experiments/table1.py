@@ -66,10 +66,6 @@ EFFECTS = (
 LEVEL = 0.05
 MEASURES = {"pooled": 0, "macro": 2}  # effects are tested on both: the paper does not say how it averaged
 
-Figures = dict[
-    tuple[str, str], NDArray[np.float64]
-]  # learner and version: draws x (pooled, micro, macro, seconds, features kept for a category)
-
 
 class Counted(NamedTuple):
     """The features of all documents, counted once for all draws."""
