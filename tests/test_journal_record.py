@@ -2,7 +2,9 @@
 
 import json
 import sqlite3
+import tracemalloc
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +48,38 @@ def test_a_record_comes_back() -> None:
     assert record.text == "wheat"
     assert record.features == [("wheat", 1), ("größer", 2)]
     assert record.effect == {"mistakes": ["grain"]}
+
+
+def test_text_is_kept_as_people_read_it() -> None:
+    assert pack("größer") == '"größer"'
+    assert pack({"title": "é"}) == '{"title": "é"}'
+    assert pack(None) is None
+
+
+def test_features_that_would_take_all_memory_are_refused_before_they_do() -> None:
+    bomb = zlib.compress(b"[" + b" " * 2**28 + b"]", 9)
+    tracemalloc.start()
+    try:
+        with pytest.raises(DamagedError, match="record 7 is damaged: its features do not end where they should"):
+            unpack(row(features=bomb))
+        assert tracemalloc.get_traced_memory()[1] < 2**28
+    finally:
+        tracemalloc.stop()
+    many = [(f"word{number}", number) for number in range(1, 100_000)]
+    assert unpack(row(features=pack_features(many))).features == many
+    same = [("a" * number, 1) for number in range(1, 2000)]  # which shrinks as far as names do
+    assert unpack(row(features=pack_features(same))).features == same
+
+
+@pytest.mark.parametrize("change", [lambda kept: kept[:-1], lambda kept: kept + b"x", lambda kept: b""])
+def test_features_end_where_they_should(change: Callable[[bytes], bytes]) -> None:
+    with pytest.raises(DamagedError, match="record 7 is damaged: its features do not end where they should"):
+        unpack(row(features=change(packed([["wheat", 1]]))))
+
+
+def test_a_damaged_document_is_named_by_the_beginning_of_its_id() -> None:
+    with pytest.raises(DamagedError, match=f"^document '{'x' * 50}' to review is damaged"):
+        unpack_document("x" * 60, "no JSON")
 
 
 WHOLE: dict[str, dict[str, Any]] = {

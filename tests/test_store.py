@@ -116,6 +116,14 @@ def test_a_file_is_what_the_safetensors_library_would_write(kinds: dict[str, tup
         assert Path(folder, "m").read_bytes() == save(arrays, metadata(mark, SETTINGS, ABOUT))
 
 
+def test_the_bytes_of_one_model_are_those_of_the_safetensors_library(model: Path) -> None:
+    settings = SETTINGS | {"name": "größer"}
+    mark = write_model(model, settings, ABOUT, ARRAYS)
+    written = model.read_bytes()
+    assert written == save(ARRAYS, metadata(mark, settings, ABOUT))
+    assert int.from_bytes(written[:8], "little") % 8 == 0, "arrays begin where a processor likes to read them"
+
+
 def test_the_same_model_gives_the_same_bytes(model: Path) -> None:
     before = model.read_bytes()
     write_model(model, dict(reversed(SETTINGS.items())), dict(reversed(ABOUT.items())), dict(reversed(ARRAYS.items())))

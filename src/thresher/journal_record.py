@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 KINDS = ("correction", "categories", "undo", "skip")
+_HARMLESS, _RATIO = 2**26, 200  # bytes that features may always take, and times as many as they are compressed
 
 
 class DamagedError(Exception):
@@ -149,10 +150,19 @@ def _text(packed: str | None) -> Any:
 def _features(packed: bytes | None) -> list[tuple[str, int]] | None:
     if packed is None:
         return None
-    pairs = _loaded(zlib.decompress(packed).decode("ascii"))
+    pairs = _loaded(_decompressed(packed).decode("ascii"))
     if not isinstance(pairs, list) or not all(map(_is_feature, pairs)) or len({name for name, _ in pairs}) < len(pairs):
         raise DamagedError("its features are not names with counts, each once")
     return [(name, count) for name, count in pairs]
+
+
+def _decompressed(packed: bytes) -> bytes:
+    """Return what was compressed, but for what was made to take all memory: names and counts shrink far less."""
+    engine = zlib.decompressobj()
+    found = engine.decompress(packed, _HARMLESS + _RATIO * len(packed))
+    if not engine.eof or engine.unused_data:
+        raise DamagedError("its features do not end where they should")
+    return found
 
 
 def _is_feature(pair: Any) -> bool:
