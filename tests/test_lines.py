@@ -223,6 +223,12 @@ def test_texts_are_handed_on_as_they_are(text: str) -> None:
     assert texts(io.BytesIO(text.encode())) == [text]
 
 
+@pytest.mark.parametrize("encoding", ["utf-7", "UTF7", "unicode-1-1-utf-7"])
+def test_an_encoding_that_reads_otherwise_in_pieces_is_refused(encoding: str) -> None:
+    with pytest.raises(ParameterError, match=r"encoding=.*cannot be relied on \(convert it to utf-8 first\)"):
+        read_documents(io.BytesIO(b"text\n"), encoding=encoding)
+
+
 @pytest.mark.parametrize("encoding", ["utf-9", "", "base64", "rot13", "hex"])
 def test_an_unknown_encoding_is_refused(encoding: str) -> None:
     with pytest.raises(ParameterError, match="encoding="):

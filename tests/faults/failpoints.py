@@ -59,7 +59,7 @@ def set_failpoint(point: str, action: str, number: int) -> None:
     _in_snapshots(reached)
     after(teaching, "_take", lambda: reached("mid_apply"))
     after(desks.Desk, "_applied", lambda: reached("after_apply_before_reply"))
-    before(desks.Desk, "_text_of", lambda *_: reached("replay_half"))
+    before(desks, "text_of", lambda *_: reached("replay_half"))
     before(journal, "seal", lambda *_: reached("migrate_half"))
 
 

@@ -150,7 +150,7 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"encoding": "utf-16"},
     {"encoding": "utf-16-le", "decode_errors": "replace"},
     {"encoding": "shift_jis"},
-    {"encoding": "utf-7"},
+    {"encoding": "iso2022_jp"},
     {"encoding": "cp1252", "quoting": False},
     {"decode_errors": "replace", "longest": 20},
     {"labelled": True},

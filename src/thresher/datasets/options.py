@@ -64,6 +64,8 @@ class ReadOptions:
         except (LookupError, ValueError):
             allowed = "utf-8, latin-1, cp1252, ..."
             raise ParameterError(f"encoding={self.encoding!r} is unknown (allowed: {allowed})") from None
+        if codecs.lookup(self.codec).name == "utf-7":  # in pieces Python reads other text, or sees no error
+            raise ParameterError(f"encoding={self.encoding!r} cannot be relied on (convert it to utf-8 first)")
         if self.decode_errors not in ("strict", "replace"):
             raise ParameterError(f"decode_errors={self.decode_errors!r} is unknown (allowed: strict, replace)")
         if not self.label_prefix or " " in self.label_prefix:
