@@ -78,7 +78,7 @@ PARTS = [
     tests("backups under load", "tests/faults/test_backup_under_load.py", backups=100),
     tests("damage", "tests/faults/test_damage.py", flips=1000, every_cut=1),
     tests("too little memory", "tests/faults/test_out_of_memory.py", limits=90),
-    tests("machine of the desk", "tests/faults/test_desk_machine.py", machines=5000, steps=100),
+    tests("machine of the desk", "tests/faults/test_desk_machine.py", machines=1000, steps=100),
     tests("machine of the service", "tests/faults/test_service_machine.py", service_machines=200),
     tests(
         "rough clients", "tests/faults/test_rough_clients.py tests/test_service_guards.py", deadline=15, repeats=20000
