@@ -115,8 +115,10 @@ def test_records_that_only_a_snapshot_has_are_said_to_be_missing(model: Path) ->
         teach(desk, 3, 8)
     shutil.copyfile(model.with_name("early"), journal_folder(model) / FILE)
     with Desk(model) as again:
-        (remark,) = again.remarks
-        assert "records 4 to 8 are missing, which snapshot-0000000008.thresher has" in remark
+        missing = "records 4 to 8 are missing, which snapshot-0000000008.thresher has"
+        assert again.remarks == [f"{again.journal.path}: {missing}"]
+        assert (journal_folder(model) / "lost-snapshot-0000000008.thresher").exists(), "it may still be of use"
+        assert not (journal_folder(model) / "snapshot-0000000008.thresher").exists()
         assert again.model.digest() == early
 
 
@@ -127,10 +129,11 @@ def test_a_log_that_is_deleted_after_a_kill_is_said_to_be_gone(model: Path) -> N
         teach(desk, 3, 8)
         with copied(model) as killed:
             (journal_folder(killed) / LOG).unlink()
-            for remarks in (1, 0):  # it is said once
+            gone = "the process that had it was killed, and its log is gone since"
+            said = f"{journal_folder(killed) / FILE}: {gone}: what was corrected last may be lost"
+            for remarks in ([said], []):  # it is said once
                 with Desk(killed) as again:
-                    assert (again.position, len(again.remarks)) == (3, remarks)
-                    assert all("was killed, and its log is gone since" in remark for remark in again.remarks)
+                    assert (again.position, again.remarks) == (3, remarks)
         with copied(model) as killed, Desk(killed) as again:
             assert (again.model.digest(), again.remarks) == (desk.model.digest(), [])
     with Desk(model) as again:
