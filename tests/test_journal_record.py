@@ -56,6 +56,43 @@ def test_text_is_kept_as_people_read_it() -> None:
     assert pack(None) is None
 
 
+@pytest.mark.parametrize("sealed", [True, False])
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("id", None), ("kind", 3), ("time", b"x"), ("user", None), ("body", None), ("body", 1.5), ("text", 7),
+     ("features", "x"), ("digest", None), ("undone_by", "x")],
+)  # fmt: skip
+def test_a_column_that_holds_what_it_never_should_is_damaged(column: str, value: Any, sealed: bool) -> None:
+    *columns, seal, effect = row(**{column: value})
+    with pytest.raises(DamagedError, match=r"^record 7 is damaged: it holds what no column of its kind does"):
+        unpack((*columns, seal if sealed else None, effect))
+
+
+def test_a_record_whose_seal_is_gone_is_damaged(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j", create=True) as journal:
+        journal.append("a", "undo", "", {"seqs": []})
+        journal._connection.execute("PRAGMA writable_schema=1")
+        journal._connection.execute("UPDATE sqlite_schema SET sql = replace(sql, 'seal TEXT NOT NULL', 'seal TEXT')")
+    with Journal(tmp_path / "j") as journal:
+        journal._connection.execute("UPDATE records SET seal = NULL")
+        with pytest.raises(JournalError, match="record 1 is damaged: it is not what was written"):
+            journal.by_id("a")
+        assert journal.check() == [
+            "record 1 is damaged: it is not what was written (thresher journal skip 1 leaves it out)"
+        ]
+
+
+@pytest.mark.parametrize("packed", [None, 3, b"x"])
+def test_a_document_or_body_that_is_no_text_is_damaged(packed: Any) -> None:
+    with pytest.raises(DamagedError, match="it holds no text where that must be"):
+        unpack_body(3, "correction", packed)
+    if packed is not None:
+        with pytest.raises(
+            DamagedError, match=r"^document '5' to review is damaged: it holds no text where that must be"
+        ):
+            unpack_document(5, packed)  # type: ignore[arg-type]
+
+
 def test_features_that_would_take_all_memory_are_refused_before_they_do() -> None:
     bomb = zlib.compress(b"[" + b" " * 2**28 + b"]", 9)
     tracemalloc.start()

@@ -57,8 +57,9 @@ CREATE TABLE effects (
 ) STRICT;
 CREATE TABLE documents (id TEXT PRIMARY KEY, text TEXT NOT NULL, state TEXT NOT NULL) STRICT;
 """
-_RECORDS = "SELECT records.*, effect FROM records LEFT JOIN effects USING (seq)"
-_LIGHT = "records.seq, id, kind, time, user, body, text, NULL, digest, undone_by, NULL"
+_WHOLE = "records.seq, id, kind, time, user, body, text, features, digest, undone_by, coalesce(seal, 'gone')"
+_LIGHT = "records.seq, id, kind, time, user, body, text, NULL, digest, undone_by, NULL"  # with nothing to check
+_RECORDS = f"SELECT {_WHOLE}, effect FROM records LEFT JOIN effects USING (seq)"
 _SEALED = "seal(seq, id, kind, time, user, body, text, features, digest, undone_by)"
 
 
@@ -298,7 +299,7 @@ class Journal:
         return self._listed("seq < ? ORDER BY seq DESC", self.last() + 1 if before is None else before, limit)
 
     def _listed(self, where: str, place: int, limit: int) -> Iterator[Record]:
-        query = f"{_RECORDS} WHERE {where} LIMIT ?".replace("records.*", _LIGHT)
+        query = f"{_RECORDS} WHERE {where} LIMIT ?".replace(_WHOLE, _LIGHT)
         while rows := self.query(query, place, min(limit, _FEW)):
             yield from self._unpacked(rows)
             place, limit = rows[-1][0], limit - len(rows)
@@ -315,13 +316,13 @@ class Journal:
         places = ", ".join("?" * len(names))
         wrong = f"SELECT 1 FROM json_each(effect, '$.mistakes') WHERE value IN ({places})"
         query = f"{_RECORDS} WHERE wrong = 1 AND undone_by IS NULL AND EXISTS ({wrong}) ORDER BY seq DESC LIMIT ?"
-        rows = self.query(query.replace("records.*", _LIGHT), *names, limit)
+        rows = self.query(query.replace(_WHOLE, _LIGHT), *names, limit)
         return self._unpacked(rows)
 
     def of_features(self, digest: str) -> list[Record]:
         """Return the corrections of a text by the `digest` of its features, but for those undone; without the text."""
         query = f"{_RECORDS} WHERE digest = ? AND kind = 'correction' AND undone_by IS NULL ORDER BY seq"
-        return self._unpacked(self.query(query.replace("records.*", _LIGHT.replace("text", "NULL")), digest))
+        return self._unpacked(self.query(query.replace(_WHOLE, _LIGHT.replace("text", "NULL")), digest))
 
     def bodies(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the places and bodies of the corrections that stand, which is much faster than all of their records."""

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 KINDS = ("correction", "categories", "undo", "skip")
+_COLUMNS = (int, str, str, str, str, str, str | None, bytes | None, str, int | None)  # from `seq` to `undone_by`
 _HARMLESS, _RATIO = 2**26, 200  # bytes that features may always take, and times as many as they are compressed
 
 
@@ -86,6 +87,8 @@ def unpack(row: tuple[Any, ...]) -> Record:
     with _damage_of(f"record {seq}", seq):
         if sealed is not None and sealed != seal(*row[:10]):
             raise DamagedError("it is not what was written")
+        if not all(isinstance(value, kinds) for value, kinds in zip(row, _COLUMNS, strict=False)):
+            raise DamagedError("it holds what no column of its kind does")
         parts = _body(kind, body), _text(text), _features(features), _effect(effect)
     return Record(seq, id, kind, time, user, *parts[:3], digest, undone_by, parts[3])
 
@@ -98,7 +101,7 @@ def unpack_body(seq: int, kind: str, packed: str) -> dict[str, Any]:
 
 def unpack_document(id: str, packed: str) -> Any:
     """Return the text of a document to review, or raise a DamagedError."""
-    with _damage_of(f"document {id[:50]!r} to review"):
+    with _damage_of(f"document {str(id)[:50]!r} to review"):
         return _text(packed)
 
 
@@ -115,7 +118,7 @@ def _damage_of(what: str, seq: int | None = None) -> Iterator[None]:
 def _body(kind: str, packed: str) -> dict[str, Any]:
     body = _loaded(packed)
     if kind not in _BODIES or not isinstance(body, dict) or not _BODIES[kind](body):
-        raise DamagedError(f"its body is none of a record of kind {kind[:20]!r}")
+        raise DamagedError(f"its body is none of a record of kind {str(kind)[:20]!r}")
     return body
 
 
@@ -184,6 +187,8 @@ def _are_texts(value: Any) -> bool:
 
 
 def _loaded(packed: str) -> Any:
+    if not isinstance(packed, str):
+        raise DamagedError("it holds no text where that must be")
     found = json.loads(packed)
     if "\\u" in packed:  # the only way to write half a letter
         json.dumps(found, ensure_ascii=False).encode()
