@@ -687,6 +687,12 @@ def test_a_journal_stands_where_it_is_told_to(path: Path, tmp_path: Path) -> Non
         assert desk.position == 1
 
 
+@pytest.mark.parametrize("model", ["", ".", "/"])
+def test_what_has_no_name_has_no_journal(model: str) -> None:
+    with pytest.raises(IsADirectoryError):
+        journal_folder(model)
+
+
 def test_a_journal_is_enough_where_the_model_file_is_gone(path: Path) -> None:
     with Desk(path, new=True) as desk:
         teach(desk, 3)
