@@ -281,6 +281,7 @@ BAD_ARRAYS: dict[str, Callable[[], Arrays]] = {
     "documents of too few features": lambda: cut("features.documents"),
     "documents of too many features": lambda: extended("features.documents", 3),
     "documents negative": lambda: put("features.documents", 0, -5),
+    "more documents of a feature than there were": lambda: put("features.documents", 1, 2**20),
     "documents of float64": lambda: typed("features.documents", np.float64),
     "idf of too few features": lambda: cut("features.idf"),
     "idf of too many features": lambda: extended("features.idf", 1.0),

@@ -24,7 +24,7 @@ from thresher.model_header import canonical_json
 from thresher.reservoir import Kept, Reservoir
 from thresher.settings import CHOOSABLE, check_settings, new_features, new_learner, sized
 from thresher.text.analysers import Analyser
-from thresher.text.strengths import WEIGHED
+from thresher.text.strengths import IDF_RANGE, WEIGHED
 from thresher.text.tokens import names
 from thresher.text.vocabulary import Vocabulary
 
@@ -37,7 +37,6 @@ UNSTORED = ("n_threads", "block_width", "choose", "memory")
 # Settings that older files do not have, with what they mean there; so files with these values are as they were.
 LATER: dict[str, Any] = {"bias": 0.0, "sparse": None}
 _LONGEST_LINE = 600
-IDF_RANGE = 1e-6, 1e6  # it is a logarithm over a mean of others: near 1
 MOST_COUNTED = 2**53  # what a count stays below, so that a model may go on counting and adding up
 
 
@@ -279,6 +278,7 @@ def _unpack_features(model: "Categorizer", packed: Mapping[str, Any], arrays: Ar
     )
     counts = model.features.document_counts
     _require(_are_counts(counts), "the documents of a feature are not a number")
+    _require(bool((counts <= packed["n_documents"]).all()), "a feature is in more documents than there were")
     _require(len(model.features.document_counts) == len(stops), "features and their documents differ in number")
     fitted = model.settings["strength"] in WEIGHED and packed["n_documents"] > 0
     _require(len(model.idf) == (len(stops) if fitted else 0), "features and their idf differ in number")

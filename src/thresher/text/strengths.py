@@ -15,6 +15,7 @@ from thresher.kernels.rows import Rows, cosine_rows
 from thresher.spilling import documents_with, is_spilled, joined_rows, parts_of
 
 WEIGHED = ("tfidf", "cosine")
+IDF_RANGE = 1e-6, 1e6  # it is a logarithm over a mean of others: near 1
 _MOST_IN_TABLE = 1 << 16
 
 
@@ -45,7 +46,7 @@ def late_frequency(idf: NDArray[np.float32], n_documents: int, document_counts: 
     commonest = int(document_counts.argmax())
     usual = 1 + logarithm((1 + n_documents) / (1 + document_counts[commonest]))
     once = 1 + logarithm((1 + n_documents) / 2)
-    return np.float32(float(idf[commonest]) * float(once) / float(usual))
+    return np.float32(min(max(float(idf[commonest]) * float(once) / float(usual), IDF_RANGE[0]), IDF_RANGE[1]))
 
 
 def weighed(
