@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba.core.dispatcher import Dispatcher
 from numpy.typing import NDArray
 
 from corpora import made_up
@@ -336,6 +337,25 @@ BAD_ARRAYS: dict[str, Callable[[], Arrays]] = {
 def test_arrays_that_make_no_sense_are_refused(arrays: Callable[[], Arrays], tmp_path: Path) -> None:
     crafted(tmp_path / "m", arrays=arrays())
     assert_refused(tmp_path / "m")
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_numbers_of_another_kind_are_refused_before_a_kernel_is_compiled_for_them(learner: str, tmp_path: Path) -> None:
+    crafted(tmp_path / "m", learner=learner)
+    Categorizer.load(tmp_path / "m")
+    compiled = compiled_kinds()
+    for name, array in packed(learner)[1].items():
+        for kind in {"|b1", "|u1", "|i1", "<i4", "<i8", "<f4", "<f8"} - {array.dtype.str}:
+            crafted(tmp_path / "m", arrays={name: array.astype(kind)}, learner=learner)
+            assert_refused(tmp_path / "m")
+    assert compiled_kinds() == compiled
+
+
+def compiled_kinds() -> int:
+    """Return for how many kinds of arguments all kernels of this process have been compiled, or read from the cache."""
+    modules = [vars(module) for name, module in sys.modules.items() if name.startswith("thresher.kernels.")]
+    kernels = {value for names in modules for value in names.values() if isinstance(value, Dispatcher)}
+    return sum(len(kernel.signatures) for kernel in kernels)
 
 
 @pytest.mark.parametrize("value", [-1.0, 0.0, np.nan, -np.inf])

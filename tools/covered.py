@@ -1,4 +1,4 @@
-"""Run the tests and see which lines and branches of the library they do not run. `make coverage`.
+"""Run the tests and see which lines and branches of the library they do not run.
 
 Kernels are compiled, and then nobody sees what runs: their tests run once more uncompiled, here or in
 `test_kernel_modes`. The tests of `tests/faults` are left out, as processes that are killed tell nothing, and telling is

@@ -2,7 +2,7 @@
 
 Every part is a command with a seed of its own, which is printed and repeats it. What a part came to stands in the
 folder of the soak, and a soak that was broken off goes on where it was: a part that passed is not run again, unless
-`--anew` says so. `--markdown` writes the figures into a page, between its marks.
+`--anew` says so. `--markdown` writes the figures into a page, between its marks, where those of other parts stay.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BEGIN, END = "<!-- soak -->", "<!-- end of soak -->"
+HEAD = "| part | figures | seconds | seed | commit | command |", "|---|---|--:|--:|---|---|"
 FIGURE = re.compile(r"^figure: (.*)$", re.MULTILINE)
 PASSED = re.compile(r"^=.* (\d+) passed", re.MULTILINE)
 
@@ -141,20 +142,21 @@ def line_of(outcome: Outcome) -> str:
     return f"{outcome.name}: {said if outcome.code == 0 else f'FAILED ({outcome.code})'} ({outcome.seconds:.0f} s)"
 
 
-def table(outcomes: Sequence[Outcome]) -> str:
-    """Return all outcomes as a table of Markdown."""
-    rows = ["| part | figures | seconds | seed | commit | command |", "|---|---|--:|--:|---|---|"]
-    for o in outcomes:
-        figures = "; ".join(o.figures) or "passed"
-        rows.append(f"| {o.name} | {figures} | {o.seconds:.0f} | {o.seed} | {o.commit} | `{o.command}` |")
-    return "\n".join(rows)
+def row_of(outcome: Outcome) -> str:
+    """Return a part and what it came to, as a row of the table."""
+    figures = "; ".join(outcome.figures) or "passed"
+    told = [outcome.name, figures, f"{outcome.seconds:.0f}", str(outcome.seed), outcome.commit, f"`{outcome.command}`"]
+    return f"| {' | '.join(told)} |"
 
 
 def write_table(page: Path, outcomes: Sequence[Outcome]) -> None:
-    """Put the table between its marks on a page."""
-    text = page.read_text()
-    before, (_, after) = text.partition(BEGIN)[0], text.partition(BEGIN)[2].split(END)
-    page.write_text(f"{before}{BEGIN}\n{table(outcomes)}\n{END}{after}")
+    """Put the outcomes into the table between its marks on a page; a part not run keeps its row."""
+    before, rest = page.read_text().split(BEGIN)
+    written, after = rest.split(END)
+    rows = {row.split(" | ")[0].removeprefix("| "): row for row in written.splitlines() if row.startswith("| ")}
+    rows |= {outcome.name: row_of(outcome) for outcome in outcomes}
+    kept = [row for part in PARTS if f"`{part.shown()}`" in (row := rows.get(part.name, ""))]
+    page.write_text("\n".join([before + BEGIN, *HEAD, *kept, END + after]))
 
 
 def main() -> int:

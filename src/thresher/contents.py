@@ -256,7 +256,10 @@ def _require(fact: Any, otherwise: str) -> None:
 def _stops(arrays: Arrays, name: str, total: int | None = None) -> NDArray[np.int64]:
     """Return checked ends: increasing, the last one at the end of what they cut."""
     stops = arrays[f"{name}.stops"]
-    total = len(arrays[f"{name}.letters"]) if total is None else total
+    if total is None:
+        letters = arrays[f"{name}.letters"]
+        _require(letters.dtype == np.uint8, f"{name}.letters is not a list of letters")
+        total = len(letters)
     _require(stops.dtype == np.int64, f"{name}.stops is not a list of places")
     ordered = len(stops) == 0 or (stops[0] >= 0 and np.all(stops[1:] >= stops[:-1]))
     _require(ordered, f"{name}.stops is negative or decreases")

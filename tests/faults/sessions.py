@@ -68,12 +68,13 @@ def killed_life(model: str, client: str = "b") -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _correct(desk: Desk, id: str) -> None:
+def _correct(desk: Desk, id: str, refusal: type[JournalError] = JournalFullError) -> None:
+    """Correct, and tell of it where it is kept and where it is refused; of any other failure nothing is told."""
     client = id.partition(".")[0]
     tell("?", client, id)
     try:
         tell("!", id, desk.correct(id, **content_of(id)).record.seq)
-    except JournalFullError:
+    except refusal:
         tell("-", client, id)
 
 
@@ -100,7 +101,8 @@ def full_life(model: str, point: str, action: str, number: int) -> None:
     failpoints.set_failpoint(point, action, number)
     with Desk(Path(model)) as desk:
         for count in range(CORRECTIONS):
-            _attempt(desk, f"a.{count}", failpoints.FailpointError)
+            with suppress(failpoints.FailpointError):
+                _correct(desk, f"a.{count}", JournalError)
             if count == CORRECTIONS // 2:
                 with suppress(failpoints.FailpointError, JournalError):
                     _undo(desk, "a.4")
@@ -108,18 +110,6 @@ def full_life(model: str, point: str, action: str, number: int) -> None:
         with suppress(failpoints.FailpointError, JournalError):
             desk.write_model()
     tell(json.dumps(failpoints.met))
-
-
-def _attempt(desk: Desk, id: str, failure: type[Exception]) -> None:
-    """Correct; where that fails for no reason of the journal's, nothing is told, and where it is refused, that."""
-    client = id.partition(".")[0]
-    tell("?", client, id)
-    try:
-        tell("!", id, desk.correct(id, **content_of(id)).record.seq)
-    except JournalError:
-        tell("-", client, id)
-    except failure:
-        pass
 
 
 def _forget(desk: Desk, id: str) -> None:
