@@ -1,6 +1,7 @@
 """Settings of the whole test run, made before anything is imported that reads them."""
 
 import os
+import signal
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
@@ -11,6 +12,9 @@ from hypothesis import settings
 
 from cli import Ended, Run
 from thresher.cli import run
+
+# A shell lets what it runs in the background ignore Ctrl-C, and all that this starts in turn.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The first example may have a kernel compiled.
 settings.register_profile("thresher", deadline=None)
