@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from thresher.errors import ParameterError, TextError
 from thresher.kernels.compiler import COMPILED
 from thresher.kernels.rows import Rows
-from thresher.text import features as features_module
+from thresher.text import batches as batches_module
 from thresher.text.analysers import Analyser, Part, Text
 from thresher.text.features import TextFeatures
 from thresher.text.tokens import words
@@ -358,7 +358,7 @@ def test_a_failed_fit_changes_nothing() -> None:
 
 
 def test_a_failed_batch_takes_no_new_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(features_module, "BATCH_TEXTS", 1)
+    monkeypatch.setattr(batches_module, "BATCH_TEXTS", 1)
     features = TextFeatures(min_count=1)
     features.fit(["a b"])
     with pytest.raises(TextError):
@@ -378,12 +378,12 @@ def test_the_boundaries_of_batches_do_not_matter(analyser: str, monkeypatch: pyt
 
     whole = learned()
     for size in (1, 3, 4):
-        monkeypatch.setattr(features_module, "BATCH_TEXTS", size)
+        monkeypatch.setattr(batches_module, "BATCH_TEXTS", size)
         assert learned() == whole
 
 
 def test_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(features_module, "BATCH_TEXTS", 1)
+    monkeypatch.setattr(batches_module, "BATCH_TEXTS", 1)
     texts = [f"w{i * 7 % 50} w{i * 11 % 60} w{i}" for i in range(100)]
     alone = TextFeatures(min_count=1, n_threads=1)
     rows = alone.fit(texts)

@@ -79,7 +79,8 @@ def test_a_journal_of_the_future_is_refused_in_one_line_and_left_alone(
     before = {path.name: path.read_bytes() for path in journal.iterdir()}
     data = tmp_path / "a.jsonl"
     data.write_text('{"text": "wheat", "accept": ["grain"]}\n')
-    for arguments in (["learn", model, data], ["undo", model], ["journal", "check", model], ["serve", model]):
+    serve = ["serve", model, "--port", "0"]
+    for arguments in (["learn", model, data], ["undo", model], ["journal", "check", model], serve):
         said(called(*arguments), 65, "journal.sqlite3: the journal is of a newer version (get a newer thresher)")
     after = {path.name: path.read_bytes() for path in journal.iterdir()}
     assert {name: after[name] for name in before} == before

@@ -36,7 +36,8 @@ from thresher.settings import (
 from thresher.spilling import SpillingTexts
 from thresher.streaming import Streamed, stream
 from thresher.text.analysers import Text
-from thresher.text.features import TextFeatures, batches
+from thresher.text.batches import batches
+from thresher.text.features import TextFeatures
 from thresher.tuning import Step, reporter, tuned_decisions, watched
 
 

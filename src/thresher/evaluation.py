@@ -1,7 +1,7 @@
 """How well a model does on labelled documents: held out, cross-validated, or learned one by one; shells call it."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import product, tee
 from typing import Any
@@ -14,9 +14,9 @@ from thresher.category_names import category_set
 from thresher.datasets.document import Document
 from thresher.errors import DataError
 from thresher.folds import folds as fold_numbers
+from thresher.labelled import Labelled, content_of, name_of, truth_of
 from thresher.metrics import Counts, Floats, Ints, Rates, Truth, check_whole, f1_of
 from thresher.significance import Interval, PairedTest
-from thresher.text.analysers import Text
 from thresher.tuning import Report, Step
 
 
@@ -197,7 +197,7 @@ def assembled(
     unknown = Counter(name for row in categories for name in row if name not in present)
     names = [*known, *sorted(unknown)]
     scores, accepted = _widened(scores, accepted, len(unknown))
-    return Evaluation(names, _truth(categories, names), scores, accepted, ids, dict(sorted(unknown.items())))
+    return Evaluation(names, truth_of(categories, names), scores, accepted, ids, dict(sorted(unknown.items())))
 
 
 def _widened(scores: Floats, accepted: Truth, count: int) -> tuple[Floats, Truth]:
@@ -206,44 +206,6 @@ def _widened(scores: Floats, accepted: Truth, count: int) -> tuple[Floats, Truth
         return scores, accepted
     wide = (0, 0), (0, count)
     return np.pad(scores, wide, constant_values=scores.min(initial=1.0) - 1), np.pad(accepted, wide)
-
-
-class Labelled:
-    """Passes on the contents of documents, and remembers the rest of them."""
-
-    def __init__(self) -> None:
-        self.ids: list[str] = []
-        self.categories: list[list[str]] = []
-
-    def contents(self, documents: Iterable[Document], progress: Report | None) -> Iterator[Text]:
-        """Yield what the model reads of each document."""
-        total = len(documents) if isinstance(documents, Sequence) else 0
-        for number, document in enumerate(documents, 1):
-            self.ids.append(_name(number, document))
-            self.categories.append(category_set(document.categories))
-            yield _content(document)
-            if progress is not None and (number % 1000 == 0 or number == total):
-                progress(Step("evaluate", number, total))
-
-
-def _name(number: int, document: Document) -> str:
-    return document.id or document.place or str(number)
-
-
-def _content(document: Document) -> Text:
-    """Return what a model reads of a document."""
-    if document.features is not None:
-        place = document.place or document.id or "a document"
-        raise DataError(f"{place}: a model of texts cannot score features (give documents with text)")
-    return document.content
-
-
-def _truth(labels: list[list[str]], names: list[str]) -> Truth:
-    numbers = {name: number for number, name in enumerate(names)}
-    truth = np.zeros((len(labels), len(names)), dtype=np.bool_)
-    for i, row in enumerate(labels):
-        truth[i, [numbers[name] for name in row]] = True
-    return truth
 
 
 # -- cross-validation --------------------------------------------------------------------------------------------------
@@ -280,18 +242,18 @@ def cross_validate(
         raise DataError(f"there are {len(listed)} documents, too few for {folds} folds")
     labels = [category_set(document.categories) for document in listed]
     names = sorted({name for row in labels for name in row})
-    truth = _truth(labels, names)
+    truth = truth_of(labels, names)
     fold_of, unknown = fold_numbers(truth, folds), Counter[str]()
     scores, accepted = np.zeros(truth.shape), np.zeros(truth.shape, dtype=np.bool_)
     for fold in range(folds):
         inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         report = _in_fold(f"fold {fold + 1}/{folds}", progress)
         model = Categorizer(preset=preset, **settings)
-        model.fit([_content(listed[i]) for i in inside], [labels[i] for i in inside], progress=report)
+        model.fit([content_of(listed[i]) for i in inside], [labels[i] for i in inside], progress=report)
         part = evaluate(model, [listed[i] for i in outside], progress=report).of_categories(names)
         unknown.update(part.unknown_categories)
         scores[outside], accepted[outside] = part.scores, part.accepted
-    ids = [_name(number, document) for number, document in enumerate(listed, 1)]
+    ids = [name_of(number, document) for number, document in enumerate(listed, 1)]
     return Evaluation(names, truth, scores, accepted, ids, dict(sorted(unknown.items())), fold_of)
 
 
@@ -373,7 +335,7 @@ def prequential(
     counts, empty, mistakes = [], 0, 0
     read, learned = tee(documents)
     for document, (predicted, taught) in zip(
-        read, model.stream((_content(document), document.categories) for document in learned), strict=True
+        read, model.stream((content_of(document), document.categories) for document in learned), strict=True
     ):
         true, found = set(category_set(document.categories)), set(predicted)
         counts.append((len(true & found), len(found - true), len(true - found)))

@@ -13,7 +13,7 @@ from thresher.kernels.weights import LARGEST_WEIGHT
 from thresher.learners.rows import row_slices
 from thresher.settings import constant_of
 from thresher.text.analysers import Text
-from thresher.text.features import batches
+from thresher.text.batches import batches
 from thresher.text.strengths import WEIGHED, weighed
 from thresher.threads import ahead
 

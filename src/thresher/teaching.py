@@ -20,7 +20,8 @@ from thresher.reservoir import Kept, as_rows, kept
 from thresher.scoring import strong_rows
 from thresher.settings import MOST_DENSE
 from thresher.text.analysers import Text
-from thresher.text.features import FeatureCounts, batches
+from thresher.text.batches import batches
+from thresher.text.features import FeatureCounts
 from thresher.text.strengths import late_frequency
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ FAULTS: dict[str, tuple[str, Any]] = {
     "lines": ("thresher.datasets.svmlight.isfinite", lambda number: True),
     "packed": ("thresher.datasets.decompression._MAGIC", {b"\x1f\x8b": decompression._new_gzip}),
     "parquet": ("thresher.datasets.parquet.name_of", lambda path: "two\nlines"),
-    "model": ("thresher.contents._check_weights", lambda *_: None),
+    "model": ("thresher.learner_contents._check_weights", lambda *_: None),
     "journal": ("thresher.journal.printable", str),
     "records": ("thresher.journal_record._damage_of", lambda *_: nullcontext()),
     "corrections": ("thresher.cli.learn._names", lambda cell, *_: list(cell)),

@@ -16,7 +16,8 @@ from thresher.cluster.clients import Cluster, ClusterError
 from thresher.cluster.partitions import Partition, as_documents
 from thresher.datasets.document import Document
 from thresher.datasets.writing import write_to
-from thresher.evaluation import Evaluation, Labelled, assembled
+from thresher.evaluation import Evaluation, assembled
+from thresher.labelled import Labelled
 from thresher.metrics import Floats, Truth
 from thresher.text.analysers import Text
 from thresher.tuning import Report, Step

@@ -1,10 +1,9 @@
 """Texts to sparse rows of feature counts: analyser and vocabulary together; `Categorizer` holds one."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from functools import partial
-from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +15,12 @@ from thresher.kernels.tokens import Tokens
 from thresher.kernels.vocabulary import add_counts, rows_from_entries
 from thresher.spilling import SpillingArray, documents_with, give_back, joined_rows, release
 from thresher.text.analysers import CONSTANT, Analyser, Part, Text
+from thresher.text.batches import batches
 from thresher.text.derived import NONE, gathered, one_after_the_other
 from thresher.text.tokens import names, places_in
 from thresher.text.vocabulary import Vocabulary, entries
 from thresher.threads import ahead, count_threads
 
-BATCH_TEXTS, BATCH_LETTERS = 768, 2**22
 FIT_TEXTS = 256
 MOST_FEATURES = 2**20
 MEMORY = 128_000_000  # of rows, in bytes
@@ -370,32 +369,6 @@ def _spilled_parts(
         yield rows_of_entries(own.copy(), stops, renumbered, n_features)
         release(own)
         place += int(stops[-1])
-
-
-def batches(texts: Iterable[Text], most: int | None = None) -> Iterator[list[Text]]:
-    """Yield the texts in lists of bounded length and, unless a single text is longer, of bounded size."""
-    if isinstance(texts, str | bytes | Mapping):
-        raise TextError("texts must be a collection of texts, and this is a single one (put it into a list)")
-    if not isinstance(texts, Iterable):
-        raise TextError(f"texts must be a collection of texts, not {type(texts).__name__}")
-    remaining = iter(texts)
-    while batch := list(islice(remaining, most or BATCH_TEXTS)):
-        yield from _bounded(batch)
-
-
-def _size(batch: list[Any]) -> int:
-    if set(map(type, batch)) == {str}:
-        return sum(map(len, batch))
-    parts = [part for text in batch for part in (text.values() if isinstance(text, Mapping) else [text])]
-    return sum(len(part) for part in parts if isinstance(part, str))
-
-
-def _bounded(batch: list[Any]) -> Iterator[list[Any]]:
-    if len(batch) == 1 or _size(batch) <= BATCH_LETTERS:
-        yield batch
-    else:
-        yield from _bounded(batch[: len(batch) // 2])
-        yield from _bounded(batch[len(batch) // 2 :])
 
 
 def _first_features(constant: bool, most: int) -> Vocabulary:

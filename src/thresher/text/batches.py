@@ -1,0 +1,36 @@
+"""Texts in lists of a size that memory bears, whatever their number and length."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from thresher.errors import TextError
+from thresher.text.analysers import Text
+
+BATCH_TEXTS, BATCH_LETTERS = 768, 2**22
+
+
+def batches(texts: Iterable[Text], most: int | None = None) -> Iterator[list[Text]]:
+    """Yield the texts in lists of bounded length and, unless a single text is longer, of bounded size."""
+    if isinstance(texts, str | bytes | Mapping):
+        raise TextError("texts must be a collection of texts, and this is a single one (put it into a list)")
+    if not isinstance(texts, Iterable):
+        raise TextError(f"texts must be a collection of texts, not {type(texts).__name__}")
+    remaining = iter(texts)
+    while batch := list(islice(remaining, most or BATCH_TEXTS)):
+        yield from _bounded(batch)
+
+
+def _size(batch: list[Any]) -> int:
+    if set(map(type, batch)) == {str}:
+        return sum(map(len, batch))
+    parts = [part for text in batch for part in (text.values() if isinstance(text, Mapping) else [text])]
+    return sum(len(part) for part in parts if isinstance(part, str))
+
+
+def _bounded(batch: list[Any]) -> Iterator[list[Any]]:
+    if len(batch) == 1 or _size(batch) <= BATCH_LETTERS:
+        yield batch
+    else:
+        yield from _bounded(batch[: len(batch) // 2])
+        yield from _bounded(batch[len(batch) // 2 :])
