@@ -15,8 +15,10 @@ import pytest
 from thresher import Categorizer
 from thresher.desk import Desk, backup, journal_folder, skip
 from thresher.errors import JournalBusyError, JournalError, JournalFullError, RepeatedIdError, TextError
-from thresher.journal import _SEALED, Journal
+from thresher.journal import Journal
+from thresher.journal_schema import SEALED
 from thresher.replay import features_digest
+from thresher.snapshots import snapshots_in
 from thresher.store import read_model
 from thresher.text.features import FeatureCounts
 
@@ -62,7 +64,7 @@ def test_live_and_replayed_from_anywhere_are_one_model(path: Path, monkeypatch: 
     with Desk(path, new=True) as desk:
         teach(desk, 33)
         digest = desk.model.digest()
-        kept = desk._snapshots()
+        kept = snapshots_in(desk.journal.folder)
         assert [file.name for file in kept] == [f"snapshot-{position:010}.thresher" for position in (0, 21, 28)]
     for drop in range(4):  # from the newest snapshot, from older ones, from the first record
         for file in journal_folder(path).glob("snapshot-*"):
@@ -239,7 +241,7 @@ def test_features_that_changed_are_said_and_not_taken(path: Path) -> None:
         digest = desk.model.digest()
         with desk.journal.transaction() as connection:
             connection.execute("UPDATE records SET text = ? WHERE seq = 2", (json.dumps("other words now"),))
-            connection.execute(f"UPDATE records SET seal = {_SEALED}")
+            connection.execute(f"UPDATE records SET seal = {SEALED}")
         desk._snapshot_at = desk.position
         desk.close()
     with Desk(path) as again:
@@ -716,10 +718,10 @@ def test_a_model_written_and_not_noted_is_noted_at_the_next_start(path: Path) ->
 def test_whatever_fails_while_a_desk_opens_gives_the_journal_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Desk(path, new=True).close()
     with monkeypatch.context() as patch:
-        patch.setattr(Desk, "_restored", lambda _: [][0])
+        patch.setattr("thresher.desk.restored", lambda *_: [][0])
         with pytest.raises(IndexError):
             Desk(path)
-        patch.setattr(Desk, "_restored", interrupt)
+        patch.setattr("thresher.desk.restored", interrupt)
         with pytest.raises(KeyboardInterrupt):
             Desk(path)
     Desk(path).close()

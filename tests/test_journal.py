@@ -69,7 +69,7 @@ def test_what_durability_rests_on_is_set(folder: Path) -> None:
 
 
 def test_a_setting_that_does_not_hold_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thresher.journal._PRAGMAS", {"journal_mode": "bogus"})
+    monkeypatch.setattr("thresher.journal_schema._PRAGMAS", {"journal_mode": "bogus"})
     with pytest.raises(JournalError, match="SQLite has journal_mode=delete, and durability needs bogus"):
         Journal(folder, create=True)
     monkeypatch.undo()
@@ -381,7 +381,7 @@ def test_a_journal_is_not_begun_unasked(folder: Path) -> None:
 
 def test_the_name_of_a_new_journal_is_on_the_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[Path] = []
-    monkeypatch.setattr("thresher.journal.sync_folder", synced.append)
+    monkeypatch.setattr("thresher.journal_schema.sync_folder", synced.append)
     Journal(folder, create=True).close()
     assert synced == [folder]
     Journal(folder, create=True).close()
@@ -430,12 +430,12 @@ def test_a_journal_may_be_written_by_another_thread(folder: Path) -> None:
 def test_a_journal_that_cannot_be_opened_is_let_go_of(
     folder: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
-    def fail(self: Journal, connection: sqlite3.Connection) -> None:
+    def fail(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute("CREATE TABLE something (x)")
         raise error
 
     with no_more_open_files(), monkeypatch.context() as patch:
-        patch.setattr(Journal, "_set_up", fail)
+        patch.setattr("thresher.journal.set_up", fail)
         with pytest.raises((error, JournalError)):
             Journal(folder, create=True)
     with pytest.raises(JournalError, match="not a journal of Thresher's"):  # but not that somebody has it

@@ -13,8 +13,9 @@ import pytest
 from thresher import Categorizer
 from thresher.desk import Desk, journal_folder, skip
 from thresher.errors import JournalError
-from thresher.journal import _SEALED, FILE, Journal
+from thresher.journal import FILE, Journal
 from thresher.journal_record import DamagedError, pack, pack_features, seal, unpack, unpack_body, unpack_document
+from thresher.journal_schema import SEALED
 from thresher.web.pool import Pool
 
 GOOD: dict[str, Any] = {
@@ -245,7 +246,7 @@ def spoil(path: Path, statement: str, *values: Any, sealed: bool = False) -> Non
     connection.execute(statement, values)
     if sealed:
         connection.create_function("seal", 10, seal)
-        connection.execute(f"UPDATE records SET seal = {_SEALED}")
+        connection.execute(f"UPDATE records SET seal = {SEALED}")
     connection.commit()
     connection.close()
 
@@ -316,6 +317,6 @@ def test_a_database_that_sqlite_finds_no_memory_for_is_called_damaged(
 ) -> None:
     with Desk(path, new=True):
         pass
-    monkeypatch.setattr(Journal, "_set_up", lambda *_: bytearray(2**62))
+    monkeypatch.setattr("thresher.journal.set_up", lambda *_: bytearray(2**62))
     with pytest.raises(JournalError, match=r"sqlite3: cannot be opened: it is damaged, or no memory is left"):
         Journal(journal_folder(path))

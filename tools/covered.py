@@ -20,8 +20,10 @@ WHOLE = (
     "journal",
     "journal_lock",
     "journal_record",
+    "journal_schema",
     "model_header",
     "replay",
+    "snapshots",
     "store",
     "whole_file",
 )  # all of it is run

@@ -5,7 +5,6 @@ The folder of the journal holds the model that it began with and the newest two 
 
 import errno
 import os
-import re
 import secrets
 import shutil
 from collections.abc import Iterable, Sequence
@@ -14,18 +13,18 @@ from typing import Any, NamedTuple, Self
 
 from thresher.categorizer import Categorizer
 from thresher.category_names import category_set
-from thresher.errors import JournalError, JournalFullError, ModelFileError, RepeatedIdError, TextError, ThresherError
+from thresher.errors import JournalError, JournalFullError, RepeatedIdError, TextError, ThresherError
 from thresher.explanation import Correction
 from thresher.journal import ADDRESS, FILE, Journal, Record
 from thresher.journal_lock import LOCK
 from thresher.replay import apply, change_categories, features_digest, text_of, told
+from thresher.snapshots import position_of, remove_undone, restored, snapshot_path, snapshots_in
 from thresher.store import read_model
 from thresher.teaching import check_words
 from thresher.text.analysers import Text
 from thresher.text.features import FeatureCounts
 
 SNAPSHOT_EVERY, SNAPSHOTS_KEPT = 1000, 2
-_SNAPSHOT = re.compile(r"snapshot-(\d{10})\.thresher")
 
 
 class Taught(NamedTuple):
@@ -71,8 +70,8 @@ class Desk:
         self._look_for_losses()
         if self.journal.fact("base") is None:
             self._begin()
-        self._tidy_up()
-        self.model, self.position = self._restored()
+        remove_undone(self.journal)
+        self.model, self.position = restored(self.journal, self.remarks)
         self._snapshot_at = self._tried_at = self.position
         self._replay(self.model, self.position, tell=True)
         self.position = self.journal.last()
@@ -89,7 +88,7 @@ class Desk:
     def _look_for_losses(self) -> None:
         """Refuse a journal that is empty and was not; say of one that it has lost records, as far as that shows."""
         last = self.journal.last()
-        beyond = [path.name for path in self._snapshots() if _position_of(path) > last]
+        beyond = [path.name for path in snapshots_in(self.journal.folder) if position_of(path) > last]
         if beyond and self.journal.fact("base") is None:
             raise JournalError(
                 f"{self.journal.path}: this journal is empty, and {beyond[-1]} was made of one that was not "
@@ -98,7 +97,7 @@ class Desk:
         if last and self.journal.fact("base") is None:
             raise JournalError(f"{self.journal.path}: it is damaged: it has records, and not what it began with")
         if beyond:
-            lost = f"records {last + 1} to {_position_of(Path(beyond[-1]))} are missing, which {beyond[-1]} has"
+            lost = f"records {last + 1} to {position_of(Path(beyond[-1]))} are missing, which {beyond[-1]} has"
             self.remarks.append(f"{self.journal.path}: {lost}")
         for name in beyond:  # or it would be taken for one of the records to come
             (self.journal.folder / name).rename(self.journal.folder / f"lost-{name}")
@@ -108,7 +107,7 @@ class Desk:
 
     def _begin(self) -> None:
         """Keep the model to begin with; one that is there already is of a process that was killed, and the same."""
-        model, first = Categorizer.load(self.path), self._snapshot_path(0)
+        model, first = Categorizer.load(self.path), snapshot_path(self.journal.folder, 0)
         if first.exists() and Categorizer.load(first).digest() != model.digest():
             raise JournalError(
                 f"{self.journal.path}: this journal is empty, and was begun with another model than {self.path} "
@@ -277,12 +276,12 @@ class Desk:
         model = self._without(undone)  # before it is kept: what stands after it may need what is taken back
         record = self.journal.append(id, "undo", user, {"seqs": undone}, undoes=undone)
         self.model, self.position = model, record.seq
-        self._tidy_up()
+        remove_undone(self.journal)
         self._try_snapshot()
         return record
 
     def _without(self, undone: list[int]) -> Categorizer:
-        model, position = self._restored(before=undone[0])
+        model, position = restored(self.journal, self.remarks, before=undone[0])
         self._replay(model, position, frozenset(undone))
         return model
 
@@ -292,11 +291,11 @@ class Desk:
         """Write what the model is now, and drop all older snapshots but one and the first."""
         self._check_whole()
         self.keep_effects()
-        path = self._snapshot_path(self.position)
+        path = snapshot_path(self.journal.folder, self.position)
         self.model.save(path)
         self._snapshot_at = self._tried_at = self.position
-        for old in self._snapshots()[:-SNAPSHOTS_KEPT]:
-            if _position_of(old) > 0:
+        for old in snapshots_in(self.journal.folder)[:-SNAPSHOTS_KEPT]:
+            if position_of(old) > 0:
                 old.unlink()
         return path
 
@@ -308,43 +307,12 @@ class Desk:
         except (OSError, JournalFullError) as error:
             self.remarks.append(f"{error} (a snapshot could not be written; nothing is lost)")
 
-    def _tidy_up(self) -> None:
-        """Remove snapshots that hold what was undone since, and what a process that was killed left unfinished."""
-        undone = (
-            "SELECT 1 FROM records, json_each(body, '$.seqs') AS undone "
-            "WHERE records.seq > ? AND kind IN ('undo', 'skip') AND undone.value <= ? LIMIT 1"
-        )
-        for path in self._snapshots():
-            position = _position_of(path)
-            if position > 0 and self.journal.query(undone, position, position):
-                path.unlink()
-        for path in self.journal.folder.glob(".snapshot-*.tmp"):
-            path.unlink()
-
     def write_model(self) -> str:
         """Write the model where it came from, and return its digest; the file says that it has a journal."""
         self._check_whole()
         digest = self.model.save(self.path, about={"journal": str(self.journal.fact("base"))})
         self.journal.set_fact("written", digest)
         return digest
-
-    def _snapshot_path(self, position: int) -> Path:
-        return self.journal.folder / f"snapshot-{position:010}.thresher"
-
-    def _snapshots(self) -> list[Path]:
-        return sorted(path for path in self.journal.folder.iterdir() if _SNAPSHOT.fullmatch(path.name))
-
-    def _restored(self, before: int | None = None) -> tuple[Categorizer, int]:
-        """Return the newest snapshot that can be read, up to before a record, and its position."""
-        for path in reversed(self._snapshots()):
-            position = _position_of(path)
-            if position > self.journal.last() or (before is not None and position >= before):
-                continue
-            try:
-                return Categorizer.load(path), position
-            except ModelFileError as error:
-                self.remarks.append(f"{error} (an older snapshot is taken)")
-        raise JournalError(f"{self.journal.folder}: no snapshot can be read, not even the first")
 
     def _replay(
         self, model: Categorizer, position: int, without: frozenset[int] = frozenset(), tell: bool = False
@@ -387,9 +355,8 @@ def _check_missing(model: Path, folder: Path, new: bool | None) -> None:
 def backup(journal: Journal, folder: str | os.PathLike[str]) -> None:
     """Write a copy of a `journal`, and of the snapshots that it can be replayed from, into a `folder`."""
     journal.backup(Path(folder) / journal.path.name)
-    for path in sorted(journal.folder.iterdir()):
-        if _SNAPSHOT.fullmatch(path.name):
-            shutil.copyfile(path, Path(folder) / path.name)
+    for path in snapshots_in(journal.folder):
+        shutil.copyfile(path, Path(folder) / path.name)
 
 
 def skip(folder: str | os.PathLike[str], seq: int, user: str = "") -> Record:
@@ -402,8 +369,8 @@ def skip(folder: str | os.PathLike[str], seq: int, user: str = "") -> Record:
         if not {("correction",), ("categories",)} & set(kinds):
             raise JournalError(f"{folder}: record {seq} is no correction that could be left out")
         record = journal.append(f"skip {secrets.token_hex(8)}", "skip", user, {"seqs": [seq]}, undoes=[seq])
-        for path in Path(folder).iterdir():
-            if _position_of(path) >= seq:
+        for path in snapshots_in(folder):
+            if position_of(path) >= seq:
                 path.unlink()
         return record
 
@@ -420,8 +387,3 @@ def journal_folder(model: str | os.PathLike[str]) -> Path:
     if not path.name:  # the folder that one is in, or the root
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     return path.with_name(f"{path.name}.journal")
-
-
-def _position_of(path: Path) -> int:
-    found = _SNAPSHOT.fullmatch(path.name)
-    return int(found[1]) if found else -1

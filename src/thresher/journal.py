@@ -23,46 +23,17 @@ from thresher.journal_record import (
     unpack_body,
     unpack_document,
 )
+from thresher.journal_schema import SEALED, set_up
 from thresher.places import REMOTE, file_system_of
-from thresher.whole_file import sync_folder
 
 __all__ = ["ADDRESS", "FILE", "LONGEST_ID", "Journal", "Record", "exported"]
 
-APPLICATION_ID, VERSION = 0x54687265, 2  # "Thre"; the first version had no seals
 FILE, PAGE = "journal.sqlite3", 500
 _FEW = 20
 ADDRESS = "service.json"  # where the service that has the journal answers, for the command line
-_PRAGMAS = {"locking_mode": "exclusive", "journal_mode": "wal", "synchronous": 2, "mmap_size": 0, "foreign_keys": 1}
-_SCHEMA = """
-CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-CREATE TABLE records (
-    seq INTEGER PRIMARY KEY,
-    id TEXT NOT NULL UNIQUE,
-    kind TEXT NOT NULL,
-    time TEXT NOT NULL,
-    user TEXT NOT NULL,
-    body TEXT NOT NULL,
-    text TEXT,
-    features BLOB,
-    digest TEXT NOT NULL,
-    undone_by INTEGER REFERENCES records (seq),
-    seal TEXT NOT NULL DEFAULT ''
-) STRICT;
-CREATE INDEX by_user ON records (user, time);
-CREATE INDEX by_digest ON records (digest);
-CREATE TABLE effects (
-    seq INTEGER PRIMARY KEY REFERENCES records (seq),
-    wrong INTEGER NOT NULL,
-    effect TEXT NOT NULL
-) STRICT;
-CREATE TABLE documents (id TEXT PRIMARY KEY, text TEXT NOT NULL, state TEXT NOT NULL) STRICT;
-"""
 _WHOLE = "records.seq, id, kind, time, user, body, text, features, digest, undone_by, coalesce(seal, 'gone')"
 _LIGHT = "records.seq, id, kind, time, user, body, text, NULL, digest, undone_by, NULL"  # with nothing to check
 _RECORDS = f"SELECT {_WHOLE}, effect FROM records LEFT JOIN effects USING (seq)"
-_SEALED = "seal(seq, id, kind, time, user, body, text, features, digest, undone_by)"
-
-
 LONGEST_ID = 200
 
 
@@ -129,7 +100,7 @@ class Journal:
         with self._naming():
             connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=0)
             try:
-                self._set_up(connection)
+                set_up(connection, self.path)
             except MemoryError:  # which SQLite also says of files that make no sense
                 connection.close()
                 raise JournalError(f"{self.path}: cannot be opened: it is damaged, or no memory is left") from None
@@ -137,28 +108,6 @@ class Journal:
                 connection.close()
                 raise
         return connection
-
-    def _set_up(self, connection: sqlite3.Connection) -> None:
-        """Set what durability rests on and read it back; make the tables of a new file, and check those of an old."""
-        connection.create_function("seal", 10, seal, deterministic=True)
-        for name, value in _PRAGMAS.items():
-            connection.execute(f"PRAGMA {name}={value}").fetchall()  # to its end: only there does it say that it failed
-            (found,) = connection.execute(f"PRAGMA {name}").fetchone() or (0,)
-            if str(found).lower() != str(value):
-                raise JournalError(f"{self.path}: SQLite has {name}={found}, and durability needs {value}")
-        (mark,), (version,) = (connection.execute(f"PRAGMA {n}").fetchone() for n in ("application_id", "user_version"))
-        if mark == 0 and version == 0 and not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
-            pragmas = f"PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={VERSION};"
-            connection.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}{pragmas}COMMIT;")
-            sync_folder(self.folder)
-        elif mark != APPLICATION_ID:
-            raise JournalError(f"{self.path}: this is not a journal of Thresher's")
-        elif version > VERSION:
-            raise JournalError(f"{self.path}: the journal is of a newer version (get a newer thresher)")
-        elif version < VERSION:
-            added = "ALTER TABLE records ADD COLUMN seal TEXT NOT NULL DEFAULT ''"
-            sealed = f"UPDATE records SET seal = {_SEALED}"
-            connection.executescript(f"BEGIN IMMEDIATE; {added}; {sealed}; PRAGMA user_version={VERSION}; COMMIT;")
 
     def close(self) -> None:
         """Give the journal up."""
@@ -237,9 +186,9 @@ class Journal:
 
     def _change(self, seq: int, column: str, value: int | None) -> None:
         """Change a column of a record, and seal it again; one that was damaged before has no seal from then on."""
-        whole = self._one(f"SELECT seal = {_SEALED} FROM records WHERE seq = ?", seq)
+        whole = self._one(f"SELECT seal = {SEALED} FROM records WHERE seq = ?", seq)
         self._connection.execute(f"UPDATE records SET {column} = ? WHERE seq = ?", (value, seq))
-        sealed = _SEALED if whole == (1,) else "''"
+        sealed = SEALED if whole == (1,) else "''"
         self._connection.execute(f"UPDATE records SET seal = {sealed} WHERE seq = ?", (seq,))
 
     def set_fact(self, name: str, value: str) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from thresher import desk as desks
-from thresher import journal, store, teaching, whole_file
+from thresher import journal_schema, store, teaching, whole_file
 
 POINTS = (
     "before_begin", "after_insert", "before_commit", "after_commit_before_apply", "mid_apply",
@@ -60,7 +60,7 @@ def set_failpoint(point: str, action: str, number: int) -> None:
     after(teaching, "_take", lambda: reached("mid_apply"))
     after(desks.Desk, "_applied", lambda: reached("after_apply_before_reply"))
     before(desks, "text_of", lambda *_: reached("replay_half"))
-    before(journal, "seal", lambda *_: reached("migrate_half"))
+    before(journal_schema, "seal", lambda *_: reached("migrate_half"))
 
 
 def _in_transactions(reached: Callable[[str], None]) -> None:

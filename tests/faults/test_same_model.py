@@ -17,6 +17,7 @@ from thresher import Categorizer
 from thresher.datasets.reading import read_documents
 from thresher.desk import Desk, journal_folder
 from thresher.settings import LEARNERS
+from thresher.snapshots import restored
 
 CORRECTIONS, SPLITS = number_of("THRESHER_CORRECTIONS", 5000), 10
 
@@ -126,6 +127,6 @@ def moved(before: dict[str, float], after: dict[str, float], up: str, down: str)
 
 def replay(desk: Desk) -> str:
     """Return the digest of what the records of a desk give from the first one on."""
-    model, position = desk._restored(before=1)
+    model, position = restored(desk.journal, [], before=1)
     desk._replay(model, position)
     return model.digest()

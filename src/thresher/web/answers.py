@@ -13,7 +13,7 @@ from thresher.text.analysers import Text
 from thresher.web.pool import plain
 
 EXCERPT = 400  # letters
-_SHOWN_WORDS = 12
+_SHOWN_WORDS, _STRONGEST_WORDS = 12, 20
 
 
 def categorized(
@@ -70,6 +70,39 @@ def changed_words(changes: dict[str, list[Change]]) -> dict[str, list[dict[str, 
         most = sorted(words, key=lambda change: -abs(change.after - change.before))[:_SHOWN_WORDS]
         found[name] = [{"word": change.name, "before": change.before, "after": change.after} for change in most]
     return found
+
+
+def about(model: Categorizer) -> dict[str, Any]:
+    """Return how a model was made, and how much it knows."""
+    settings = {name: value for name, value in (model.settings | model.chosen).items() if not callable(value)}
+    return {
+        "preset": model.preset,
+        "learner": model.settings["learner"],
+        "policy": model.decisions.policy,
+        "categories": len(model.categories),
+        "features": model.features.vocabulary.count,
+        "settings": settings,
+    }
+
+
+def category(model: Categorizer, name: str, rates: dict[str, Any]) -> dict[str, Any]:
+    """Return what a model knows of a category, with the rates that were measured where it had documents."""
+    number, learner = model.number_of(name), model.learner
+    has_any = bool(rates.get("positives"))
+    return {
+        "name": name,
+        "documents": int(learner.positives_[number]) if learner.is_fitted else 0,
+        "threshold": float(model.decisions.thresholds[number]),
+        "features": model.count_weights(name),
+        **{rate: rates[rate] if has_any else None for rate in ("precision", "recall", "f1", "break_even")},
+    }
+
+
+def strongest_words(model: Categorizer, name: str) -> dict[str, Any]:
+    """Return the words that speak most for a category and against it."""
+    sides = model.strongest_words(name, _STRONGEST_WORDS) if model.learner.is_fitted else ([], [])
+    told = [[{"word": word, "weight": weight} for word, weight in side] for side in sides]
+    return dict(zip(("for", "against"), told, strict=True))
 
 
 def recorded(kept: Record) -> dict[str, Any]:

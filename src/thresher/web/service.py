@@ -7,7 +7,6 @@ journal, goes through `write`.
 import logging
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
@@ -25,16 +24,16 @@ from thresher.teaching import check_words
 from thresher.text.analysers import Text
 from thresher.web import answers, quality
 from thresher.web.bodies import CategoryChange, CorrectionIn, Merge, NewCategory, NewThreshold, Rename
-from thresher.web.learning_curve import LearningCurve
 from thresher.web.naming import check_known, check_new, clean, known_name
 from thresher.web.pool import Pool
 from thresher.web.problems import Problem, busy
 from thresher.web.review import Queue, disagreement, reviewed
+from thresher.web.tally import Tally, categories_in
 from thresher.web.tokens import Holder
 from thresher.web.watch import Watch
 from thresher.web.writer import Writer
 
-LATEST_MISTAKES, SHOWN_WORDS = 10, 20
+LATEST_MISTAKES = 10
 _log = logging.getLogger("thresher.web")
 Result = TypeVar("Result")
 
@@ -80,21 +79,9 @@ class Service:
         self.state = "ready"
 
     def _read_records(self) -> None:
-        """Count the corrections that stand: of whom, of which categories, and which found the model wrong."""
-        rows = self.desk.journal.query(
-            "SELECT seq, user, wrong FROM records LEFT JOIN effects USING (seq) "
-            "WHERE kind = 'correction' AND undone_by IS NULL ORDER BY seq"
-        )
-        self.renames = renames = Renames.of(self.desk.journal)
-        bodies = self.desk.journal.bodies()
-        names = (renames.now(name, seq) for seq, body in bodies for name in _categories_of(body))
-        self.named = Counter(name for name in names if name is not None)
-        pending = self.desk.effects
-        self.curve = LearningCurve(
-            bool(pending[seq]["mistakes"]) if seq in pending else wrong for seq, _, wrong in rows
-        )
-        self.users = Counter(user for _, user, _ in rows)
-        (self.undone,) = self.desk.journal.query("SELECT count(undone_by) FROM records WHERE kind = 'correction'")[0]
+        """See what the records that stand now add up to, and what their categories are called."""
+        self.renames = Renames.of(self.desk.journal)
+        self.tally = Tally(self.desk, self.renames)
 
     def _publish(self) -> None:
         """Let those who look see what is known now, and from time to time measure it."""
@@ -226,16 +213,8 @@ class Service:
         return {"documents": len(found.evaluation.ids) if found else 0, "held_out": bool(self.watch.holdout)}
 
     def _category(self, model: Categorizer, found: quality.Quality | None, name: str) -> dict[str, Any]:
-        number, row = model.number_of(name), found.rows.get(name, {}) if found else {}
-        learner, has_any = model.learner, bool(row.get("positives"))
-        return {
-            "name": name,
-            "documents": int(learner.positives_[number]) if learner.is_fitted else 0,
-            "threshold": float(model.decisions.thresholds[number]),
-            "features": model.count_weights(name),
-            **{rate: row[rate] if has_any else None for rate in ("precision", "recall", "f1", "break_even")},
-            "corrections": self.named[name],
-        }
+        rates = found.rows.get(name, {}) if found else {}
+        return answers.category(model, name, rates) | {"corrections": self.tally.named[name]}
 
     def category(self, name: str) -> dict[str, Any]:
         """Return what is known of one category, but for the latest mistakes."""
@@ -243,9 +222,7 @@ class Service:
         check_known(name, model.categories)
         found = self.measured()
         about = self._category(model, found, name)
-        words = model.strongest_words(name, SHOWN_WORDS) if model.learner.is_fitted else ([], [])
-        for side, listed in zip(("for", "against"), words, strict=True):
-            about[side] = [{"word": word, "weight": weight} for word, weight in listed]
+        about |= answers.strongest_words(model, name)
         about["curve"] = quality.curve(found, name, about["threshold"]) if found else []
         about["measured_on"] = self._measured_on(found)
         return about
@@ -259,9 +236,7 @@ class Service:
         """Return how the model has done since the journal began."""
         found = self.measured() if self.watch.holdout else None
         held_out = None if found is None else self.watch.summary(found)
-        corrections = sum(self.users.values())
-        counts = {"corrections": corrections, "undone": self.undone, **self.curve.summary()}
-        return counts | {"users": dict(self.users), "holdout": held_out, "documents": self.pool.counts()}
+        return self.tally.summary() | {"holdout": held_out, "documents": self.pool.counts()}
 
     # -- the journal: on the writing thread --------------------------------------------------------------------------
 
@@ -273,26 +248,14 @@ class Service:
 
     def about(self) -> dict[str, Any]:
         """Return what there is to know of the model."""
-        model = self.desk.model
-        settings = {name: value for name, value in (model.settings | model.chosen).items() if not callable(value)}
-        return {
-            "model": self.desk.path.name,
-            "version": __version__,
-            "digest": self.digest(),
-            "position": self.desk.position,
-            "preset": model.preset,
-            "learner": model.settings["learner"],
-            "policy": model.decisions.policy,
-            "categories": len(model.categories),
-            "features": model.features.vocabulary.count,
-            "settings": settings,
-        }
+        which = {"model": self.desk.path.name, "version": __version__, "digest": self.digest()}
+        return which | {"position": self.desk.position} | answers.about(self.desk.model)
 
     def correct(self, given: CorrectionIn, user: str) -> tuple[dict[str, Any], bool]:
         """Keep and learn a correction; returns what it did, and whether it was known already."""
         known = self.desk.journal.by_id(given.id)
         text = self._text_of(given) if known is None or known.text is None else self._repeated_text(given, known)
-        renamed = self._renamed(given)
+        renamed = self._renamed(given, known)
         taught = self.desk.correct(
             given.id,
             text,
@@ -305,9 +268,7 @@ class Service:
         effect = taught.record.effect or {"predicted": [], "mistakes": [], "promoted": {}, "demoted": {}}
         told = taught.correction
         if not taught.repeated:
-            self.curve.add(bool(effect["mistakes"]))
-            self.users[user] += 1
-            self.named.update(_categories_of(taught.record.body))
+            self.tally.add(taught.record, wrong=bool(effect["mistakes"]))
             if given.document is not None:
                 self.pool.corrected(given.document)
             self._publish()
@@ -333,13 +294,11 @@ class Service:
         text: Text = known.text if same else self._text_of(given)
         return text
 
-    def _renamed(self, given: CorrectionIn) -> dict[str, str]:
+    def _renamed(self, given: CorrectionIn, before: Record | None) -> dict[str, str]:
         """Return the names of a correction as they are known; in one that is repeated, as they were said before."""
         named = {*given.accept, *(given.categories or ())}
-        before = self.desk.journal.by_id(given.id)
         if before is not None:
-            said = {name for key, names in before.body.items() if key in ("accept", "reject", "categories")
-                    for name in names}  # fmt: skip
+            said = categories_in(before.body)
             return {name: name if name in said else clean(name) for name in {*named, *given.reject}}
         known = self.desk.model.categories
         found = {name: known_name(name, known, create=given.create_category) for name in named}
@@ -434,7 +393,3 @@ class Service:
             (aside / folder.name / ADDRESS).rename(folder / ADDRESS)
         self.pool.add((document.id, document.text) for document in documents if document.state != "done")
         return {"changed": True, "digest": self.digest()}
-
-
-def _categories_of(body: dict[str, Any]) -> list[str]:
-    return [name for key in ("accept", "reject", "categories") for name in body.get(key) or ()]

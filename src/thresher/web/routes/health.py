@@ -33,7 +33,7 @@ def add_routes(app: FastAPI, service: Service, meters: Meters) -> None:
         if service.state == "ready":
             gauges |= {
                 "position": service.position,
-                "corrections": sum(service.users.values()),
+                "corrections": service.tally.corrections,
                 "documents_open": service.pool.counts()["open"],
             }
         return Response(meters.text(**gauges), media_type="text/plain; version=0.0.4")

@@ -1,0 +1,59 @@
+"""The tables of a journal's file, and what its durability rests on. `Journal` sets a connection up with it."""
+
+import sqlite3
+from pathlib import Path
+
+from thresher.errors import JournalError
+from thresher.journal_record import seal
+from thresher.whole_file import sync_folder
+
+APPLICATION_ID, VERSION = 0x54687265, 2  # "Thre"; the first version had no seals
+SEALED = "seal(seq, id, kind, time, user, body, text, features, digest, undone_by)"
+_PRAGMAS = {"locking_mode": "exclusive", "journal_mode": "wal", "synchronous": 2, "mmap_size": 0, "foreign_keys": 1}
+_SCHEMA = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE records (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    time TEXT NOT NULL,
+    user TEXT NOT NULL,
+    body TEXT NOT NULL,
+    text TEXT,
+    features BLOB,
+    digest TEXT NOT NULL,
+    undone_by INTEGER REFERENCES records (seq),
+    seal TEXT NOT NULL DEFAULT ''
+) STRICT;
+CREATE INDEX by_user ON records (user, time);
+CREATE INDEX by_digest ON records (digest);
+CREATE TABLE effects (
+    seq INTEGER PRIMARY KEY REFERENCES records (seq),
+    wrong INTEGER NOT NULL,
+    effect TEXT NOT NULL
+) STRICT;
+CREATE TABLE documents (id TEXT PRIMARY KEY, text TEXT NOT NULL, state TEXT NOT NULL) STRICT;
+"""
+
+
+def set_up(connection: sqlite3.Connection, path: Path) -> None:
+    """Set what durability rests on and read it back; make the tables of a new file, and check those of an old."""
+    connection.create_function("seal", 10, seal, deterministic=True)
+    for name, value in _PRAGMAS.items():
+        connection.execute(f"PRAGMA {name}={value}").fetchall()  # to its end: only there does it say that it failed
+        (found,) = connection.execute(f"PRAGMA {name}").fetchone() or (0,)
+        if str(found).lower() != str(value):
+            raise JournalError(f"{path}: SQLite has {name}={found}, and durability needs {value}")
+    (mark,), (version,) = (connection.execute(f"PRAGMA {n}").fetchone() for n in ("application_id", "user_version"))
+    if mark == 0 and version == 0 and not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
+        pragmas = f"PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={VERSION};"
+        connection.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}{pragmas}COMMIT;")
+        sync_folder(path.parent)
+    elif mark != APPLICATION_ID:
+        raise JournalError(f"{path}: this is not a journal of Thresher's")
+    elif version > VERSION:
+        raise JournalError(f"{path}: the journal is of a newer version (get a newer thresher)")
+    elif version < VERSION:
+        added = "ALTER TABLE records ADD COLUMN seal TEXT NOT NULL DEFAULT ''"
+        sealed = f"UPDATE records SET seal = {SEALED}"
+        connection.executescript(f"BEGIN IMMEDIATE; {added}; {sealed}; PRAGMA user_version={VERSION}; COMMIT;")
