@@ -5,12 +5,14 @@ import signal
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from cli import Ended, Run
+from served import Served, new_model, served
 from thresher.cli import run
 
 # A shell lets what it runs in the background ignore Ctrl-C, and all that this starts in turn.
@@ -31,3 +33,17 @@ def called(capfd: pytest.CaptureFixture[str]) -> Run:
         return Ended(code, *capfd.readouterr())
 
     return call
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A service that the tests of a file share."""
+    with served(new_model(tmp_path_factory.mktemp("service"))) as running:
+        yield running
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Served]:
+    """A service that nobody has asked yet."""
+    with served(new_model(tmp_path)) as running:
+        yield running

@@ -37,6 +37,7 @@ HOLDERS = {
 }
 TOKENS = {holder.name: token for token, holder in HOLDERS.items()}
 LEARNED = 120  # documents
+LINES = {"Content-Type": "application/x-ndjson"}
 
 
 class Answer(NamedTuple):
@@ -290,3 +291,33 @@ def started(*arguments: str | Path, ends: int = 0, **environment: str | Path) ->
             assert process.wait(20) == ends, process.stderr.read()
         finally:
             process.kill()
+
+
+def as_lines(*documents: Any) -> bytes:
+    """Return documents as lines of JSON."""
+    return b"".join(json.dumps(document).encode() + b"\n" for document in documents)
+
+
+def from_lines(found: httpx.Response) -> list[Any]:
+    """Return what lines of JSON hold that were answered."""
+    assert found.headers["content-type"].startswith("application/x-ndjson")
+    return [json.loads(line) for line in found.text.splitlines()]
+
+
+def names(answer: dict[str, Any]) -> list[str]:
+    """Return the categories of an answer."""
+    return [entry["category"] for entry in answer["categories"]]
+
+
+def known(service: Served) -> list[str]:
+    """Return the names of all categories."""
+    return [row["name"] for row in service.get("/v1/categories")["categories"]]
+
+
+def holdout(count: int = 80) -> list[Document]:
+    """Return labelled documents that no model here has learned."""
+    corpus = made_up(count, seed=5)
+    return [
+        Document(id=str(i), text=text, categories=tuple(names))
+        for i, (text, names) in enumerate(zip(corpus.texts, corpus.categories, strict=True))
+    ]

@@ -15,20 +15,13 @@ import pytest
 
 from bad_bodies import BODIES, CORRECTION, MARKER
 from faults.harness import number_of
-from served import SHARED, TOKENS, Served, all_at_once, check_problem, new_model, request, served
+from served import LINES, SHARED, TOKENS, Served, all_at_once, check_problem, new_model, request, served
 from thresher.desk import Desk, journal_folder
 from thresher.web import guards, serving
 from thresher.web.guards import LARGEST_HEAD, MOST_HEADERS
 
 REPEATS = number_of("THRESHER_REPEATS", 2000)
-LINES = {"Content-Type": "application/x-ndjson"}
 JSON = {"Content-Type": "application/json"}
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(new_model(tmp_path_factory.mktemp("guarded"))) as running:
-        yield running
 
 
 @pytest.fixture
