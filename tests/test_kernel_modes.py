@@ -13,10 +13,11 @@ KERNEL_TESTS = ["test_naive_twin.py", "test_update_rules.py", "test_tokens.py", 
 RIVAL_TESTS = ["test_widrow_hoff.py", "test_exponentiated_gradient.py", "test_sleeping_experts.py", "test_bits.py"]
 
 CALLERS = [
-    "test_audit.py", "test_categorizer.py", "test_category_changes.py", "test_choices.py", "test_compression.py",
-    "test_contents.py", "test_decisions.py", "test_desk.py", "test_evaluation.py", "test_explanation.py",
+    "test_audit.py", "test_categorizer.py", "test_categorizer_refusals.py", "test_category_changes.py",
+    "test_choices.py", "test_compression.py", "test_contents.py", "test_decisions.py", "test_desk.py",
+    "test_desk_openings.py", "test_desk_refusals.py", "test_evaluation.py", "test_explanation.py",
     "test_golden.py", "test_online_conduct.py", "test_parameters.py", "test_reservoir.py", "test_rows.py",
-    "test_sklearn.py", "test_spilling.py", "test_streaming.py", "test_threads.py", "test_views.py",
+    "test_sklearn.py", "test_snapshots.py", "test_spilling.py", "test_streaming.py", "test_threads.py", "test_views.py",
 ]  # fmt: skip
 
 

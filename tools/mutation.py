@@ -46,7 +46,7 @@ MODULES = (
     "whole_file", "store", "model_header", "journal_lock", "journal_record", "journal_schema", "journal", "replay",
     "snapshots", "desk",
 )  # fmt: skip
-TESTS = (*MODULES, "cli_journal", "lost_files", "places", "golden", "contents")
+TESTS = (*MODULES, "desk_openings", "desk_refusals", "cli_journal", "lost_files", "places", "golden", "contents")
 ENOUGH = 0.9
 IDLE, BUSY, MEMORY = 30, 300, 8 * 2**30  # seconds without and with computing, and bytes of addresses, for a child
 TESTED = 5  # seconds; of the tests that run a line, as many of the fastest are tried as need so long without a fault

@@ -1,0 +1,143 @@
+"""Snapshots of a model at a desk: when they are kept, which are taken up again, and what is left of damaged ones."""
+
+import errno
+import shutil
+from pathlib import Path
+
+import pytest
+
+from desks import execute, new_desk_model, positions, teach
+from thresher import Categorizer
+from thresher.desk import Desk, backup, journal_folder
+from thresher.errors import JournalFullError
+from thresher.journal import Journal
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return new_desk_model(tmp_path)
+
+
+def test_a_snapshot_comes_after_so_many_corrections(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thresher.desk.SNAPSHOT_EVERY", 3)
+    with Desk(path, new=True) as desk:
+        kept = []
+        for i in range(10):
+            teach(desk, 1, first=i)
+            kept.append(positions(path)[1:])  # the first, of the model that was taught, always stays
+        assert kept == [[], [], [3], [3], [3], [3, 6], [3, 6], [3, 6], [6, 9], [6, 9]]
+    assert positions(path) == [0, 9, 10]
+    with Desk(path):
+        pass
+    assert positions(path) == [0, 9, 10]  # nothing was learned since
+
+
+def test_a_snapshot_that_finds_no_room_is_tried_again_later(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thresher.desk.SNAPSHOT_EVERY", 3)
+    tried: list[Path] = []
+
+    def full(model: Categorizer, target: Path) -> str:
+        tried.append(target)
+        raise OSError(errno.ENOSPC, "No space left on device", str(target))
+
+    with Desk(path, new=True) as desk:
+        with monkeypatch.context() as patch:
+            patch.setattr(Categorizer, "save", full)
+            teach(desk, 8)
+        assert [file.name for file in tried] == ["snapshot-0000000003.thresher", "snapshot-0000000006.thresher"]
+        assert len(desk.remarks) == 2
+        assert desk.remarks[0].startswith("[Errno 28] No space left on device")
+        assert desk.remarks[0].endswith("(a snapshot could not be written; nothing is lost)")
+        teach(desk, 1, first=8)
+        assert (desk.journal.last(), positions(path)) == (9, [0, 9])
+        digest = desk.model.digest()
+    with Desk(path) as again:
+        assert again.model.digest() == digest
+
+
+def test_a_snapshot_that_finds_no_room_for_effects_is_tried_again_later(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(journal: Journal, effects: object) -> None:
+        raise JournalFullError("full")
+
+    monkeypatch.setattr("thresher.desk.SNAPSHOT_EVERY", 2)
+    with Desk(path, new=True) as desk:
+        with monkeypatch.context() as patch:
+            patch.setattr(Journal, "keep_effects", full)
+            teach(desk, 3)
+        assert desk.remarks == ["full (a snapshot could not be written; nothing is lost)"]
+
+
+def test_an_error_that_is_no_lack_of_room_is_not_passed_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thresher.desk.SNAPSHOT_EVERY", 1)
+    desk = Desk(path, new=True)
+    monkeypatch.setattr(Categorizer, "save", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        desk.correct("a", "tin mine", accept=["metal"])
+    assert desk.journal.last() == 1
+    desk.journal.close()
+
+
+def test_a_snapshot_that_holds_what_was_undone_is_removed_and_never_taken(path: Path) -> None:
+    folder = journal_folder(path)
+    with Desk(path, new=True) as desk:
+        teach(desk, 4)
+        stale = desk.snapshot()
+        shutil.copy(stale, path.with_name("stale"))
+        desk.undo("u", [2])
+        assert positions(path) == [0, 5]
+        digest = desk.model.digest()
+    # As if the process had been killed before it removed one, and before it wrote the next.
+    shutil.move(path.with_name("stale"), stale)
+    (folder / "snapshot-0000000005.thresher").unlink()
+    (folder / ".snapshot-0000000005.thresher.abcd.tmp").write_bytes(b"half of one")
+    (folder / "snapshot-of-mine.txt").write_bytes(b"kept")
+    with Desk(path) as again:
+        assert again.model.digest() == digest
+        assert positions(path) == [0]
+    assert sorted(file.name for file in folder.iterdir() if "snapshot-0" not in file.name) == [
+        "journal.sqlite3",
+        "lock",
+        "snapshot-of-mine.txt",
+    ]
+
+
+def test_a_snapshot_of_before_what_was_undone_stays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thresher.desk.SNAPSHOT_EVERY", 3)
+    with Desk(path, new=True) as desk:
+        teach(desk, 5)
+        desk.undo("u", [4])
+        assert positions(path) == [0, 3, 6]
+        desk.undo("v", [3])  # the one of 3 holds it
+        assert positions(path) == [0, 7]
+
+
+def test_a_snapshot_of_more_than_the_journal_has_is_not_taken(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        teach(desk, 2)
+        digest = desk.model.digest()
+        teach(desk, 1, first=2)
+        later = desk.model.digest()
+    shutil.copytree(journal_folder(path), path.with_name("whole"))
+    execute(path, "DELETE FROM effects WHERE seq = 3", "DELETE FROM records WHERE seq = 3")
+    with Desk(path) as again:
+        assert again.model.digest() == digest != later
+        assert again.position == 2
+
+
+def test_a_backup_is_a_desk(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    with Desk(path, new=True) as desk:
+        teach(desk, 4)
+        desk.snapshot()
+        teach(desk, 2, first=4)
+        (desk.journal.folder / "snapshot-of-mine.txt").write_bytes(b"not copied")
+        backup(desk.journal, copy)
+        digest = desk.model.digest()
+        teach(desk, 2, first=6)
+    names = ["journal.sqlite3", "snapshot-0000000000.thresher", "snapshot-0000000004.thresher"]
+    assert sorted(file.name for file in copy.iterdir()) == names
+    with Desk(path, copy) as restored:
+        assert (restored.model.digest(), restored.position) == (digest, 6)
