@@ -171,3 +171,22 @@ def test_corrections_that_the_file_does_not_have_yet_are_learned_on(called: Run,
     with Desk(model) as desk:
         assert desk.position == 2
         assert desk.model.digest() == digest_of(model)
+
+
+def test_a_model_that_is_gone_is_made_anew_by_what_is_learned_next(called: Run, model: Path, tmp_path: Path) -> None:
+    data = tmp_path / "more.jsonl"
+    data.write_text(json.dumps({"text": "a plank of oak", "accept": ["metals"]}) + "\n")
+    assert called("learn", model, data).code == 0
+    before = Categorizer.load(model).digest()
+    model.unlink()
+    assert json.loads(called("learn", model, data, "--json").out)["digest_before"] == before
+    assert Categorizer.load(model).digest() != before
+    model.unlink()
+    said(called("learn", model, data, "-o", tmp_path / "other.thresher"), 66, "desk.thresher", "No such file")
+
+
+def test_advice_on_a_journal_can_be_followed(called: Run, model: Path, tmp_path: Path) -> None:
+    said(called("undo", model), 65, "it has no journal yet", "learn or serve begins one")
+    for action in ("check", "export"):
+        assert called("journal", action, tmp_path / "none.thresher").code in (65, 66)
+    said(called("journal", "check", tmp_path / "none.thresher"), 66, "none.thresher: No such file or directory")

@@ -289,3 +289,10 @@ def test_any_cells_that_the_csv_module_writes_come_back(rows: list[tuple[str, st
     writer.writerows([("text", "other"), *rows])
     found = documents(file.getvalue(), delimiter=delimiter)
     assert [(document.text, (document.columns or {})["other"]) for document in found] == rows
+
+
+def test_a_first_line_that_declares_the_delimiter_is_read_as_excel_does() -> None:
+    for content in ("sep=;\r\ntext;label\r\noil, gas;crude\r\n", "\ufeffsep=;\ntext;label\noil, gas;crude\n"):
+        (found,) = documents(content)
+        assert (found.text, found.categories, found.place) == ("oil, gas", ("crude",), "<stream>:3")
+    assert refusal("sep=;\ntext,label\noil,crude\n", delimiter=";").startswith("2: one column, 'text,label'")

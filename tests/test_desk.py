@@ -279,7 +279,7 @@ def test_a_journal_that_is_missing_is_never_begun_in_silence(path: Path) -> None
         teach(desk, 3)
         desk.write_model()
     (journal_folder(path) / "journal.sqlite3").unlink()
-    with pytest.raises(JournalError, match=r"its journal is missing, .* \(--new-journal begins a new one\)"):
+    with pytest.raises(JournalError, match=r"its journal is missing, .* with --new-journal begins a new one\)"):
         Desk(path)
     shutil.rmtree(journal_folder(path))
     with pytest.raises(JournalError, match="its journal is missing"):

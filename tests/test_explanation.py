@@ -134,6 +134,11 @@ def test_unknown_words_are_counted() -> None:
     assert found.unknown == 2  # "unheard" and "course"
 
 
+def test_pairs_and_pieces_and_titles_are_no_unknown_words() -> None:
+    model = Categorizer(analyser="words+ngrams:2+chars:4-4+title").fit(*TRAIN)
+    assert model.explain("oil unheard unheard of-course\ncourse").unknown == 2
+
+
 def test_the_strongest_words_are_those_that_weigh_most() -> None:
     model = Categorizer(bias=0).fit(*TRAIN)
     for_it, against_it = model.strongest_words("grain", top=8)

@@ -55,27 +55,6 @@ def test_records_come_back_as_they_were(folder: Path) -> None:
         assert again.check() == []
 
 
-def test_what_durability_rests_on_is_set(folder: Path) -> None:
-    with Journal(folder, create=True) as journal:
-        found = {
-            name: journal._connection.execute(f"PRAGMA {name}").fetchone()[0]
-            for name in ("journal_mode", "synchronous", "locking_mode", "mmap_size", "foreign_keys", "busy_timeout")
-        }
-        assert journal._connection.isolation_level is None  # no transaction begins by itself
-    wanted = {"journal_mode": "wal", "synchronous": 2, "locking_mode": "exclusive", "mmap_size": 0, "foreign_keys": 1}
-    assert found == wanted | {"busy_timeout": 0}
-    assert not (folder / f"{FILE}-shm").exists()
-    assert folder.stat().st_mode & 0o777 == 0o700
-
-
-def test_a_setting_that_does_not_hold_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thresher.journal_schema._PRAGMAS", {"journal_mode": "bogus"})
-    with pytest.raises(JournalError, match="SQLite has journal_mode=delete, and durability needs bogus"):
-        Journal(folder, create=True)
-    monkeypatch.undo()
-    Journal(folder, create=True).close()  # the lock was given up
-
-
 @pytest.mark.parametrize(
     ("version", "mended"),
     [
@@ -135,23 +114,6 @@ def test_a_backup_is_a_journal(folder: Path, tmp_path: Path) -> None:
         append(journal, 20)
     with Journal(tmp_path / "copy") as copy:
         assert list(copy.records()) == written
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda path: path.write_bytes(b"no database, but long enough to look at" * 100), "not a database"),
-        (lambda path: path.write_bytes(b""), "no journal here"),
-        (lambda path: _execute(path, "PRAGMA application_id=7"), "not a journal of Thresher's"),
-        (lambda path: _execute(path, "PRAGMA user_version=9"), "newer version"),
-    ],
-)
-def test_a_foreign_file_is_refused(folder: Path, spoil: object, message: str) -> None:
-    with Journal(folder, create=True) as journal:
-        append(journal, 1)
-    spoil(folder / FILE)  # type: ignore[operator]
-    with pytest.raises(JournalError, match=message):
-        Journal(folder)
 
 
 def _execute(path: Path, statement: str) -> None:
@@ -379,21 +341,6 @@ def test_a_journal_is_not_begun_unasked(folder: Path) -> None:
     assert not folder.exists()
 
 
-def test_the_name_of_a_new_journal_is_on_the_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    synced: list[Path] = []
-    monkeypatch.setattr("thresher.journal_schema.sync_folder", synced.append)
-    Journal(folder, create=True).close()
-    assert synced == [folder]
-    Journal(folder, create=True).close()
-    assert synced == [folder]
-
-
-def test_the_file_says_what_it_is(folder: Path) -> None:
-    Journal(folder, create=True).close()
-    head = (folder / FILE).read_bytes()[:100]
-    assert (head[68:72], head[60:64]) == (b"Thre", (2).to_bytes(4, "big"))  # where `file` looks, and the version
-
-
 def test_a_journal_is_there_if_its_log_alone_holds_something(folder: Path) -> None:
     assert not Journal.is_in(folder)
     folder.mkdir()
@@ -401,14 +348,6 @@ def test_a_journal_is_there_if_its_log_alone_holds_something(folder: Path) -> No
     assert not Journal.is_in(folder)
     (folder / f"{FILE}-wal").write_bytes(b"x")
     assert Journal.is_in(str(folder))
-
-
-def test_a_database_that_is_not_ours_is_not_made_ours(folder: Path) -> None:
-    folder.mkdir()
-    _execute(folder / FILE, "CREATE TABLE others (name TEXT)")
-    with pytest.raises(JournalError, match=f"{FILE}: this is not a journal of Thresher's"):
-        Journal(folder, create=True)
-    _execute(folder / FILE, "INSERT INTO others VALUES ('still here')")
 
 
 def test_closing_twice_closes_once(folder: Path) -> None:

@@ -590,3 +590,14 @@ def test_a_megabyte_of_noise_is_dealt_with_soon(format: str, seed: int) -> None:
     start = time.process_time()
     outcome(io.BytesIO(random.Random(seed).randbytes(MB)), format=format)
     assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"), [(b"PK\x03\x04", "a zip archive"), (b"\xd0\xcf\x11\xe0", "an old Excel"), (b"%PDF-1.7", "a PDF")]
+)
+def test_what_office_programs_write_is_not_taken_for_text(head: bytes, kind: str) -> None:
+    for format in ("text", "csv", "jsonl"):
+        said = refusal(io.BytesIO(head + bytes(range(256))), format=format)
+        assert said.startswith("<stream>:1: is ")
+        assert kind in said
+        assert said.endswith("(save it as CSV, or as text)")

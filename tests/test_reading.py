@@ -250,7 +250,7 @@ def test_categories_may_stand_in_files_beside_the_documents(tmp_path: Path, suff
     ]  # fmt: skip
     assert reading.format == "files"
     assert refusal(tmp_path, labelled=True).startswith(
-        f"{tmp_path}/3.txt: no categories beside it (write them into 3.key)"
+        f"{tmp_path}/3.txt: no categories beside it (write them into 3.key; or name one file that holds all)"
     )
 
 

@@ -344,10 +344,12 @@ def _check_missing(model: Path, folder: Path, new: bool | None) -> None:
     """Refuse to begin a journal for a model that had one, unless that is wanted."""
     begun = (LOCK, FILE, ADDRESS, ".")  # what a process leaves that was killed before there was a journal
     left = folder.is_dir() and any(not path.name.startswith(begun) for path in folder.iterdir())
-    had_one = left or (model.exists() and "journal" in read_model(model).about)
-    if new is False or (new is None and had_one):
-        missing = "its journal is missing" if had_one else "it has no journal yet"
-        raise JournalError(f"{model}: {missing}, there is none in {folder} (--new-journal begins a new one)")
+    had_one = left or "journal" in read_model(model).about
+    if had_one and not new:
+        advice = "put it back; learn or serve with --new-journal begins a new one"
+        raise JournalError(f"{model}: its journal is missing, there is none in {folder} ({advice})")
+    if new is False:
+        raise JournalError(f"{model}: it has no journal yet, there is none in {folder} (learn or serve begins one)")
     if left:
         folder.rename(folder.with_name(f"{folder.name}.left-{secrets.token_hex(3)}"))
 

@@ -1,12 +1,13 @@
 """Which words made a score, which ones speak for a category, and what they weigh; `Categorizer` calls it."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import TextError
-from thresher.explanation import Explanation, weighed_words
+from thresher.explanation import Explanation, is_piece, weighed_words
 from thresher.kernels.rows import Rows
 from thresher.scoring import decided, scored, strong_rows
 from thresher.text.analysers import Text
@@ -34,8 +35,13 @@ def explain(model: "Categorizer", text: Text, category: str | None) -> Explanati
         threshold=float(np.broadcast_to(model.decisions.cuts(scores), scores.shape)[0, number]),
         probability=float(model.decisions.probabilities(scores)[0, number]),
         words=words,
-        unknown=len(places.keys() - {word.name for word in words}),
+        unknown=len(_single_words(places) - {word.name for word in words}),
     )
+
+
+def _single_words(places: Collection[str]) -> set[str]:
+    """Return those features of a text that are words: not pairs, pieces, or words once more with the field's name."""
+    return {name for name in places if " " not in name and not is_piece(name) and name.partition(":")[2] not in places}
 
 
 def strongest_words(

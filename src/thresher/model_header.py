@@ -4,6 +4,7 @@ The safetensors library takes a key twice and believes the last one, so nothing 
 file, and none takes memory by a number that the file claims.
 """
 
+import codecs
 import json
 from collections.abc import Mapping
 from math import isfinite, prod
@@ -110,6 +111,17 @@ def _refuse_known_kind(start: bytes) -> None:
     for beginning, kind in _BEGINNINGS.items():
         if text.startswith(beginning):
             raise ModelFileError(f"this is {kind}, not a model of thresher")
+    if len(start) == 16 and _is_text(start):
+        raise ModelFileError("this is text, not a model of thresher (MODEL comes before DATA)")
+
+
+def _is_text(start: bytes) -> bool:
+    """Tell whether these may be the first bytes of a text; the last of its letters may be cut."""
+    try:
+        letters = codecs.getincrementaldecoder("utf-8")().decode(start)
+    except UnicodeDecodeError:
+        return False
+    return all(letter.isprintable() or letter in "\t\r\n" for letter in letters)
 
 
 def _manifest(found: object) -> dict[str, Any]:

@@ -1,11 +1,11 @@
-"""Sizes in bytes, as people write them; `compress` and the setting `memory` take them."""
+"""Sizes in bytes, as people write them, which `compress` and `memory` take; and numbers as they read them."""
 
 import re
 from numbers import Integral
 
 from thresher.errors import ParameterError
 
-_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
 def parse_size(size: str | int, name: str = "size") -> int:
@@ -15,7 +15,16 @@ def parse_size(size: str | int, name: str = "size") -> int:
     (2000000, 500000, 1000)
     """
     text = f"{size}B" if isinstance(size, Integral) and not isinstance(size, bool) else str(size).upper()
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?B)\s*", text)
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?B|)\s*", text)
     if not found or float(found[1]) == 0:
         raise ParameterError(f'{name}={size!r} is out of range (allowed: a number of bytes, or as "2MB", "500kB")')
     return int(float(found[1]) * _UNITS[found[2]])
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """Return how many of something there are.
+
+    >>> counted(1, "record", "records"), counted(1200, "record", "records")
+    ('1 record', '1,200 records')
+    """
+    return f"{number:,} {one if number == 1 else many}"

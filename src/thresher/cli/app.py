@@ -52,6 +52,14 @@ def main(
 class Verb(TyperCommand):
     """A command that refuses an option given twice; of two values one would be dropped without a word."""
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return its parameters; in its help a flag has no value."""
+        found: list[Any] = super().get_params(ctx)
+        for parameter in found:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        return found
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command line."""
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))

@@ -56,6 +56,8 @@ def evaluate(
     else:
         categorizer = loaded_model(model, threads)
         documents = labelled_documents(shell, read, data)
+        if documents and not any(document.categories for document in documents):
+            shell.remark(f"{data}: none of the documents has a category (is it the right file?)")
         with shell.progress() as progress:
             evaluation = evaluated(categorizer, documents, progress=progress)
     if report is not None:

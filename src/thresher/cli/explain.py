@@ -1,12 +1,12 @@
 """`thresher explain`: the words that decided."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from thresher.cli.failures import UsageError
 from thresher.cli.models import loaded_model
-from thresher.cli.options import ModelArgument, Read, text_documents
+from thresher.cli.options import ModelArgument, Read, is_path, text_documents
 from thresher.cli.shell import Shell, visible
 
 if TYPE_CHECKING:
@@ -46,17 +46,12 @@ def _texts(shell: Shell, read: Read, text: str) -> "list[tuple[str, Text]]":
     """Return the texts that an argument names, or the one that it is."""
     from thresher.datasets.reading import CORPORA
 
-    if text != "-" and text.partition(":")[0] not in CORPORA and not _exists(text):
+    if not text.strip():
+        raise UsageError('there is nothing to explain (thresher explain MODEL "a text")')
+    if text != "-" and text.partition(":")[0] not in CORPORA and not is_path(text):
         return [("", text)]
     documents = text_documents(shell, read(text))
     return [(document.id, document.content) for document in documents]
-
-
-def _exists(text: str) -> bool:
-    try:
-        return len(text) < 4096 and Path(text).exists()
-    except (OSError, ValueError):
-        return False
 
 
 def _chosen(model: "Categorizer", content: "Text") -> "list[str | None]":
@@ -86,16 +81,12 @@ def show_explanation(shell: Shell, found: "Explanation", text: str, shown: int =
             marked.stylize("green" if word.contribution > 0 else "magenta", start, end)
     shell.out.print(marked)
     most = max((abs(word.contribution) for word in words), default=0.0) or 1.0
-    rows = [
-        [
-            word.name,
-            f"{word.contribution:+.3f}",
-            _signs(word.contribution / most),
-        ]
-        for word in words[:shown]
-        if word.contribution
-    ]
+    weighed = [word for word in words if word.contribution]
+    rows = [[word.name, f"{word.contribution:+.3f}", _signs(word.contribution / most)] for word in weighed[:shown]]
+    if rest := weighed[shown:]:
+        rows.append([f"({len(rest):,} more)", f"{sum(word.contribution for word in rest):+.3f}", ""])
     shell.table("", ["word", " contribution", ""], rows)
+    shell.say(f"score = 1 + sum {found.raw:.3f} - threshold {found.threshold:.3f}", "dim")
 
 
 def _signs(share: float) -> str:

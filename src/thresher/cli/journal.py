@@ -12,6 +12,7 @@ from thresher.cli.failures import OutputError, UsageError
 from thresher.cli.models import opened_desk
 from thresher.cli.options import JournalOption, ModelArgument
 from thresher.cli.shell import Shell
+from thresher.sizes import counted
 
 if TYPE_CHECKING:
     from thresher.journal import Journal, Record
@@ -49,7 +50,7 @@ def undo(
         ids = [record.id for record in found]
         shell.emit({"undone": ids, "digest_before": before, "digest": digest, "model": str(model)})
         return
-    shell.say(f"Undid {len(found):,} correction{'s' if len(found) != 1 else ''}")
+    shell.say(f"Undid {counted(len(found), 'correction', 'corrections')}")
     shell.say(f"Wrote {model} (digest {before[:12]} before, {digest[:12]} now)")
 
 

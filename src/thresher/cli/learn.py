@@ -11,6 +11,7 @@ from thresher.cli.models import has_journal, loaded_model, opened_desk
 from thresher.cli.options import DataArgument, ForceOption, JournalOption, ModelArgument, Read, check_is_text
 from thresher.cli.outputs import check_model_output
 from thresher.cli.shell import Shell
+from thresher.sizes import counted
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
@@ -37,15 +38,16 @@ def learn(
 
     if output is not None:
         check_model_output(output, force)
-    categorizer = loaded_model(model)
+    from_file = output is not None or not has_journal(model, journal)  # and not from what the journal makes of it
+    if from_file:
+        categorizer = loaded_model(model)
     reading = read(data, labelled=Path(data).is_dir())
     corrections = [_correction(document, reading, read.options.get("separator") or "|") for document in reading]
-    if output is not None:
+    if from_file:  # no journal is begun unless all of them can be learned
         before, known, right_before = _tried(categorizer, corrections)
+    if output is not None:
         digest = categorizer.save(output)
     else:
-        if not has_journal(model, journal):
-            _tried(categorizer, corrections)  # none is begun unless all of them can be learned
         with opened_desk(model, shell, new=True if new_journal else None, folder=journal) as desk:
             categorizer = deepcopy(desk.model)
             before, known, right_before = _tried(categorizer, corrections)
@@ -77,7 +79,7 @@ def _show(shell: Shell, record: dict[str, Any]) -> None:
         shell.emit(record)
         return
     decided = f"{record['right_before']:,} decided so before, {record['right_now']:,} now"
-    shell.say(f"Learned {record['documents']:,} correction{'s' if record['documents'] != 1 else ''}: {decided}")
+    shell.say(f"Learned {counted(record['documents'], 'correction', 'corrections')}: {decided}")
     if record["new_categories"]:
         shell.say(f"New categories: {', '.join(record['new_categories'])}")
     digests = f"digest {record['digest_before'][:12]} before, {record['digest'][:12]} now"

@@ -18,6 +18,7 @@ import typer
 from thresher.cli.failures import UsageError
 from thresher.cli.shell import Shell
 from thresher.errors import ParameterError
+from thresher.notices import tell
 
 if TYPE_CHECKING:
     from thresher.datasets.document import Document
@@ -39,6 +40,14 @@ JournalOption = Annotated[
 ThreadsOption = Annotated[str | None, typer.Option("--threads", help="Threads; never changes the result.", metavar="N")]
 
 
+def is_path(text: str) -> bool:
+    """Tell whether this is the name of something on the disk, and not a text."""
+    try:
+        return len(text) < 4096 and Path(text).exists()
+    except (OSError, ValueError):
+        return False
+
+
 class Read:
     """Reads data as the options of the command line say."""
 
@@ -51,6 +60,10 @@ class Read:
 
         if source == "-" and sys.stdin is None:
             raise FileNotFoundError(errno.ENOENT, "standard input is closed", "-")
+        if source == "-" and sys.stdin.isatty():
+            tell("reading from the keyboard, a text a line (Ctrl-D ends it) ...")
+        if " " in source and not is_path(source):
+            raise FileNotFoundError(errno.ENOENT, "No such file or directory (a text itself goes to -)", source)
         return read_documents(source, format=self.format, **self.options, **more)
 
 
@@ -242,6 +255,8 @@ def whole_number(option: str, text: str | None, least: int = 1) -> int | None:
 
 def _build_read(given: dict[str, Any]) -> Read:
     options = {name: value for name, value in given.items() if value is not None}
+    if options.get("delimiter") == "\\t":
+        options["delimiter"] = "\t"
     format = options.pop("format", None)
     for name in ("max_bad", "longest"):
         if name in options:

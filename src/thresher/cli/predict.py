@@ -62,7 +62,10 @@ def predict(
     answers = predictions(shell, read, categorizer, files or ["-"], most)
     if output is not None:
         count = _write(output, answers)
-        shell.remark(f"wrote {count:,} documents to {output}")
+        if shell.json:
+            shell.emit({"documents": count, "output": str(output)})
+        else:
+            shell.say(f"Wrote {count:,} documents to {output}")
     elif shell.json:
         from thresher.predicted import record
 

@@ -1,6 +1,8 @@
 """`thresher serve`: an HTTP API and a page over a model and its journal."""
 
 import os
+import re
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,10 +12,11 @@ from thresher.cli.failures import UsageError
 from thresher.cli.models import import_numba
 from thresher.cli.options import Read, text_documents, whole_number
 from thresher.cli.shell import Shell
-from thresher.errors import JournalBusyError, MissingPackageError
+from thresher.errors import DataError, JournalBusyError, MissingPackageError, TextError
+from thresher.sizes import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from thresher.datasets.document import Document
     from thresher.desk import Desk
@@ -97,7 +100,8 @@ def _say(shell: Shell, url: str, token: str | None, service: "Service") -> None:
         shell.flush()
         return
     shell.say(f"Open {address}")
-    known = f"{len(desk.model.categories):,} categories, {desk.position:,} records in {desk.journal.folder}"
+    known = counted(len(desk.model.categories), "category", "categories")
+    known = f"{known}, {counted(desk.position, 'record', 'records')} in {desk.journal.folder}"
     shell.say(f"{desk.path.name}: {known} (Ctrl-C ends it)", "dim")
     shell.flush()
 
@@ -173,11 +177,23 @@ def _prepared(
         return None, held_out
     if model.exists():
         shell.remark(f"{model} is there already, and taken up (remove it to begin anew)")
-    if categories is not None:
-        return _begun(text_documents(shell, read(given)), model, categories), held_out
-    if not model.exists():
-        _train(shell, text_documents(shell, read(given, labelled=True)), model)
+    with _naming_train():
+        if categories is not None:
+            return _begun(text_documents(shell, read(given)), model, categories), held_out
+        if not model.exists():
+            _train(shell, text_documents(shell, read(given, labelled=True)), model)
     return None, held_out
+
+
+@contextmanager
+def _naming_train() -> "Iterator[None]":
+    """Say of an error whose remedy is an option that `serve` has not, or has for something else, where to find it."""
+    try:
+        yield
+    except (DataError, TextError) as error:
+        if set(re.findall(r"--[a-z][a-z-]+", str(error))) <= {"--text", "--format"}:
+            raise
+        raise type(error)(f"{error}; that is for thresher train, which makes a model to serve") from None
 
 
 def _train(shell: Shell, documents: "list[Document]", path: Path) -> None:
@@ -186,7 +202,8 @@ def _train(shell: Shell, documents: "list[Document]", path: Path) -> None:
     with shell.progress() as progress:
         model = Categorizer().fit([d.content for d in documents], [d.categories for d in documents], progress=progress)
     model.save(path)
-    shell.remark(f"learned {len(documents):,} documents in {len(model.categories)} categories, and wrote {path}")
+    known = counted(len(model.categories), "category", "categories")
+    shell.remark(f"learned {len(documents):,} documents in {known}, and wrote {path}")
 
 
 def _begun(documents: "list[Document]", path: Path, categories: str) -> "Callable[[Desk], None]":

@@ -21,6 +21,7 @@ from thresher.cli.options import (
 )
 from thresher.cli.outputs import check_model_output, size_of
 from thresher.cli.shell import Shell
+from thresher.sizes import counted
 
 _FEW_FEATURES = 100
 
@@ -130,6 +131,13 @@ def _training_texts(
         texts.append(document.content)
         categories.append(tuple(names.setdefault(name, name) for name in document.categories))
     shell.remarks_on(reading)
+    if len(names) == 1:
+        shell.remark(f"there is one category alone, {min(names)!r}: nothing to tell apart")
+    for separator in (", ", ",", ";", "/"):
+        if joined := [name for name in names if separator in name and names.keys() >= set(name.split(separator))]:
+            remedy = f"--separator {separator!r} tells them apart"
+            shell.remark(f"{joined[0]!r} is one category, and so is each of its parts: {remedy}")
+            break
     return texts, categories
 
 
@@ -174,13 +182,13 @@ def _show(
         shell.emit(shown | {name: evaluation.summary() for name, evaluation in found.items()})
         return
     shell.say(
-        f"Learned {shown['documents']:,} documents: {shown['categories']:,} categories, "
+        f"Learned {shown['documents']:,} documents: {counted(shown['categories'], 'category', 'categories')}, "
         f"{shown['features']:,} features, {shown['passes']} passes in {shown['seconds']:.1f} s"
     )
     shell.say(f"Mistakes: {shown['first_mistakes']:,} in the first pass, {shown['last_mistakes']:,} in the last")
     for line in told(model.trials):
         shell.say(line)
-    if shown["features"] < _FEW_FEATURES:
+    if shown["features"] < _FEW_FEATURES and model.settings["min_count"] > 1:
         shell.remark("few features were seen often enough: --min-count 1 keeps them all")
     for name, evaluation in found.items():
         from thresher.cli.evaluate import show_summary

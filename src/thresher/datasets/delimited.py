@@ -1,6 +1,7 @@
 """CSV and TSV: a header with the names of the columns, then a document a record."""
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -12,6 +13,7 @@ from thresher.datasets.options import ReadOptions
 from thresher.datasets.records import Columns, document_of, guessed_columns
 from thresher.errors import DataError, printable
 
+_DECLARED = re.compile(rb"sep=([\t -~])\r?\n")
 _OTHER_DELIMITERS = {",": ";\t", "\t": ",;", ";": ",\t"}
 
 
@@ -32,9 +34,12 @@ def read_tsv(
 def _read(
     lines: Lines, options: ReadOptions, on_columns: Callable[[Columns], None], delimiter: str
 ) -> Iterator[Document | DataError]:
-    delimiter = options.delimiter or delimiter
+    declared = _DECLARED.match(lines.peek())  # a first line that some spreadsheets write, and read
+    delimiter = options.delimiter or (declared[1].decode() if declared else delimiter)
     options = options if options.separator else replace(options, separator="|")
     records = iter(Records(lines, delimiter, options.quoting))
+    if declared:
+        next(records)
     line, header = next(filter(_is_filled, records), (1, []))
     if isinstance(header, DataError):
         raise header

@@ -33,7 +33,7 @@ def read_sidecars(folder: Path, options: ReadOptions) -> Iterator[Document | Dat
         beside = next((path.with_suffix(suffix) for suffix in SIDECARS if path.with_suffix(suffix).is_file()), None)
         if beside is None and options.labelled:
             wanted = printable(path.with_suffix(SIDECARS[0]).name)
-            yield _at(path, f"no categories beside it (write them into {wanted})")
+            yield _at(path, f"no categories beside it (write them into {wanted}; or name one file that holds all)")
         else:
             yield _document(path, _name(path, folder), beside, options)
 

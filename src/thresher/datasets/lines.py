@@ -21,6 +21,11 @@ _OTHER_MARKS = {
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
+_OTHER_KINDS = {
+    b"PK\x03\x04": "a zip archive, as Excel and Word write them",
+    b"\xd0\xcf\x11\xe0": "a file of an old Excel or Word",
+    b"%PDF-": "a PDF",
+}
 _OLD_MAC = re.compile(rb"\r(?!\n)")
 
 
@@ -30,10 +35,13 @@ def _has_line(head: bytes) -> bool:
 
 
 def check_mark(head: bytes) -> None:
-    """Raise a DataError, without the place, for the mark that files in other encodings than UTF-8 begin with."""
+    """Raise a DataError, without the place, for the marks of other encodings than UTF-8, and of what is no text."""
     encoding = next((encoding for mark, encoding in _OTHER_MARKS.items() if head.startswith(mark)), None)
     if encoding:
         raise DataError(f"begins with the byte order mark of {encoding} (use --encoding {encoding.lower()})")
+    kind = next((kind for mark, kind in _OTHER_KINDS.items() if head.startswith(mark)), None)
+    if kind:
+        raise DataError(f"is {kind} (save it as CSV, or as text)")
 
 
 def not_text(byte: int, column: int, options: ReadOptions) -> DataError:

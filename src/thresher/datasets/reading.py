@@ -26,6 +26,7 @@ from thresher.datasets.sample import read_sample
 from thresher.datasets.sgml import read_sgml
 from thresher.datasets.svmlight import read_svmlight
 from thresher.errors import DataError, ParameterError
+from thresher.sizes import counted
 
 Found = Iterator[Document | DataError]
 SHOWN = 10
@@ -288,11 +289,12 @@ class Look(NamedTuple):
         """Say it in a few lines."""
         chosen = f": {self.columns.described()}" if self.columns else ""
         count = f"{'all' if self.whole else 'the first'} {self.documents} documents"
-        common = ", ".join(f"{name} ({n})" for name, n in list(self.categories.items())[:5])
+        common = ", ".join(f"{name} ({n})" for name, n in list(self.categories.items())[:5]) or "none"
+        more = ", ..." if len(self.categories) > 5 else ""
         excerpt = " ".join(self.first.text.split())[:100]
         return (
             f"{self.name}: {self.format}{chosen}\n"
-            f"{count} have {len(self.categories)} categories: {common or 'none'}\n"
+            f"{count} have {counted(len(self.categories), 'category', 'categories')}: {common}{more}\n"
             f"the first: {', '.join(self.first.categories) or 'no category'}: {excerpt}"
         )
 

@@ -160,6 +160,8 @@ def check_split(split: str) -> None:
 modlewis:unused, modapte:train, modapte:test, modapte:unused, modapte90:train, modapte90:test, aptemod:train, \
 aptemod:test)
     """
+    if split == "":
+        raise ParameterError(f"reuters21578 wants a split after it, as :modapte:train (allowed: {', '.join(COUNTS)})")
     if split not in COUNTS:
         raise ParameterError(f"split={split!r} is unknown (allowed: {', '.join(COUNTS)})")
 
