@@ -131,6 +131,9 @@ def test_the_token_leaves_the_address_and_outlives_a_reload(page: Page) -> None:
 
 def test_a_wrong_token_is_asked_for_again(browser: Any, desk: Served) -> None:
     view = browser.new_page()
+    view.goto(f"{desk.url}/#token=not-the-token")
+    expect(view.get_by_text("not accepted")).to_be_visible()
+    view.goto("about:blank")
     view.goto(desk.url)
     view.locator("#token").fill("not-the-token")
     view.get_by_role("button", name="Sign in").click()

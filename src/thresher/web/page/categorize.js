@@ -323,7 +323,7 @@ class CategorizeView {
     try {
       const { documents } = await get("/v1/queue", { order: "random", limit: 1 });
       if (documents.length) this.put(wholeText(documents[0].text));
-      else fill(this.status, "There is no document to review.");
+      else fill(this.status, "There is no document to review: add a file under Review.");
     } catch (error) {
       this.#fault(error);
     }

@@ -27,7 +27,7 @@ function close() {
 
 /** Open the view that the address names. */
 function route() {
-  if (takeToken()) return begin();
+  if ((wasTried = takeToken())) return begin();
   if (!session.model) return undefined;
   const [name, ...rest] = location.hash.slice(1).split("/");
   const known = VIEWS.has(name) ? name : "categorize";
@@ -174,5 +174,5 @@ window.addEventListener("hashchange", route);
 window.addEventListener("beforeunload", (event) => isAtRisk() && event.preventDefault());
 listen([{ keys: ["h"], does: "show the keys", run: showHelp }]);
 showCount();
-takeToken();
+wasTried = takeToken();
 begin();
