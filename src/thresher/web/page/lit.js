@@ -114,6 +114,6 @@ export function reckoning({ category, accepted, raw, threshold, unknown }) {
     "p",
     { class: "note" },
     named(category),
-    ` is ${verdict}: its words add up to ${fixed(raw)}, its threshold is ${fixed(threshold)}.${strangers}`,
+    ` is ${verdict}: its words add up to ${fixed(raw)}, its threshold for this text is ${fixed(threshold)}.${strangers}`,
   );
 }
