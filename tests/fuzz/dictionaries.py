@@ -1,7 +1,7 @@
 """Words that libFuzzer puts into inputs, for it would hardly find them by itself."""
 
 _TABLES = [
-    *["text", "title", "body", "labels", "label", "id", '"', '""', "|", "'=", "="],
+    *["text", "title", "body", "labels", "label", "id", '"', '""', "|", "'=", "=", "sep=;\n"],
     "\n",
     "\r\n",
     "\r",

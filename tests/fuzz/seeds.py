@@ -18,6 +18,7 @@ TABLE = (
     '"text","label"\n"two\nlines","a ""b"""\n=1,\n',
     "text,label 1,label_2\nwheat,a,b\n",
     "text;label\na;b\n",
+    "sep=;\r\ntext;label\r\na;b\r\n",
     'text,label\n"open,a\n',
     "text\n\n \n'\n",
 )

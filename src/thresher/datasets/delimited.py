@@ -13,7 +13,7 @@ from thresher.datasets.options import ReadOptions
 from thresher.datasets.records import Columns, document_of, guessed_columns
 from thresher.errors import DataError, printable
 
-_DECLARED = re.compile(rb"sep=([\t -~])\r?\n")
+_DECLARED = re.compile(rb"sep=([,;|\t])\r?\n")
 _OTHER_DELIMITERS = {",": ";\t", "\t": ",;", ";": ",\t"}
 
 
