@@ -10,10 +10,11 @@ tried: with NumPy's exponential in place of `kernels.elementary`'s, the cells of
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from itertools import count, product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -42,7 +43,6 @@ ENVIRONMENTS = {
     },
 }
 _SEEDS = count(1)
-_SEEN: list[Any] = []
 
 
 class Cell(NamedTuple):
@@ -94,6 +94,14 @@ def digests(cell: Cell) -> dict[str, set[str]]:
     return found
 
 
+@pytest.fixture(scope="module")
+def ways() -> Iterator[list[Cell]]:
+    """Tell, at the end, how many ways there were."""
+    found: list[Cell] = []
+    yield found
+    tell(f"{len(found)} ways to the same models, each with the same digests; journals of {RECORDS:,} records")
+
+
 @cache
 def usual(place: str) -> dict[str, set[str]]:
     """Return the digests of one thread on one machine, as it is."""
@@ -101,14 +109,10 @@ def usual(place: str) -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("cell", EVERY if WHOLE else CORNERS, ids=str)
-def test_every_way_leads_to_one_digest(cell: Cell) -> None:
+def test_every_way_leads_to_one_digest(cell: Cell, ways: list[Cell]) -> None:
     found = digests(cell)
     assert len(found) == (1 if cell.place == "journal" else 8)
     assert found == usual(cell.place)
     assert all(len(own) == 1 for own in found.values()), "live and replayed are one"
     assert len({digest for own in found.values() for digest in own}) == len(found)
-    _SEEN.append(cell)
-
-
-def test_the_ways_are_counted() -> None:
-    tell(f"{len(_SEEN)} ways to the same models, each with the same digests; journals of {RECORDS:,} records")
+    ways.append(cell)
