@@ -42,7 +42,9 @@ def test_serve_points_to_train_for_options_that_it_has_not(
 def test_a_text_given_for_a_file_is_told_where_it_goes(called: Run, tmp_path: Path) -> None:
     data = written(tmp_path / "a.csv")
     assert called("train", data, "-o", tmp_path / "m.thresher", "--min-count", "1").code == 0
-    said(called("predict", tmp_path / "m.thresher", "oil rose again"), 66, "oil rose again", "a text itself goes to -")
+    said(
+        called("predict", tmp_path / "m.thresher", "oil rose again"), 66, "oil rose again", "a text itself is piped in"
+    )
     said(called("explain", tmp_path / "m.thresher", " "), 2, 'thresher explain MODEL "a text"')
     said(called("predict", data, tmp_path / "m.thresher"), 65, "this is text, not a model", "MODEL comes before DATA")
 

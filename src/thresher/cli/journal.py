@@ -69,7 +69,10 @@ def journal(
     shell: Shell,
     action: Annotated[str, typer.Argument(metavar="ACTION", help=", ".join(ACTIONS) + ".", show_default=False)],
     model: ModelArgument,
-    what: Annotated[str | None, typer.Argument(metavar="[ID|NUMBER|FOLDER]", show_default=False)] = None,
+    what: Annotated[
+        str | None,
+        typer.Argument(metavar="[ID|NUMBER|FOLDER]", help="To forget, to skip, or to back up to.", show_default=False),
+    ] = None,
     journal: JournalOption = None,
 ) -> None:
     """Look after the journal of a model: check it, export its corrections, back it up, forget a text, skip a record.

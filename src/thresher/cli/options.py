@@ -63,7 +63,9 @@ class Read:
         if source == "-" and sys.stdin.isatty():
             tell("reading from the keyboard, a text a line (Ctrl-D ends it) ...")
         if " " in source and not is_path(source):
-            raise FileNotFoundError(errno.ENOENT, "No such file or directory (a text itself goes to -)", source)
+            raise FileNotFoundError(
+                errno.ENOENT, "No such file or directory (a text itself is piped in, with - for DATA)", source
+            )
         return read_documents(source, format=self.format, **self.options, **more)
 
 
