@@ -1,12 +1,14 @@
 """The kernels give the same bits interpreted as compiled, and never reach outside their arrays."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import thresher
+from faults.harness import tell
 
 TESTS = Path(__file__).parent
 KERNEL_TESTS = ["test_naive_twin.py", "test_update_rules.py", "test_tokens.py", "test_vocabulary.py"]
@@ -37,7 +39,9 @@ def test_kernels_stay_within_their_arrays() -> None:
     """Bounds are checked in the tests of kernels, learners and text; THRESHER_BOUNDS=whole: of all that calls them."""
     names = [*KERNEL_TESTS, *RIVAL_TESTS, "test_learners.py", "test_listed_weights.py", "test_analysers.py"]
     names += CALLERS if os.environ.get("THRESHER_BOUNDS") == "whole" else []
-    assert " passed" in run_tests(names, NUMBA_BOUNDSCHECK="1")
+    passed = re.search(r"(\d+) passed", run_tests(names, NUMBA_BOUNDSCHECK="1"))
+    assert passed
+    tell(f"{passed[1]} tests with checked bounds")
 
 
 SHOW_BITS = """
