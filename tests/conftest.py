@@ -4,6 +4,8 @@ import os
 import signal
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+os.environ.pop("PYTHONUNBUFFERED", None)  # few users have set these two, and some faults hide behind them
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 from collections.abc import Iterator
 from pathlib import Path

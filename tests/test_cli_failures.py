@@ -374,7 +374,7 @@ def test_bad_records_are_skipped_and_told(called: Run, tmp_path: Path) -> None:
 
 def test_parquet_without_its_package_says_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "pyarrow.py").write_text("raise ImportError('none here')")
-    env: dict[str, str | None] = {"PYTHONPATH": str(tmp_path)}
+    env: dict[str, str | None] = {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
     said(thresher("inspect", tmp_path / "a.parquet", env=env), 2, "pip install 'thresher[parquet]'")
     said(thresher("convert", "sample:test", tmp_path / "b.parquet", env=env), 2, "pip install 'thresher[parquet]'")

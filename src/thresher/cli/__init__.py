@@ -60,10 +60,11 @@ def _hint(arguments: list[str]) -> str:
 def _end_quietly() -> None:
     """Keep Python from complaining at its end of signals, and of output that cannot be written."""
     ignore_signals()
-    try:
-        sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
 
 
 def _prepare_streams() -> None:

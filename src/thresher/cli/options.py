@@ -53,6 +53,7 @@ class Read:
 
     def __init__(self, format: str | None, options: dict[str, Any]) -> None:
         self.format, self.options = format, options
+        self._readings: list[Reading] = []
 
     def __call__(self, source: str, **more: Any) -> "Reading":
         """Return the documents of a source."""
@@ -66,7 +67,13 @@ class Read:
             raise FileNotFoundError(
                 errno.ENOENT, "No such file or directory (a text itself is piped in, with - for DATA)", source
             )
-        return read_documents(source, format=self.format, **self.options, **more)
+        self._readings.append(read_documents(source, format=self.format, **self.options, **more))
+        return self._readings[-1]
+
+    def close(self) -> None:
+        """Close what was not read to its end."""
+        for reading in self._readings:
+            reading.close()
 
 
 def text_documents(shell: Shell, reading: "Reading") -> "list[Document]":
@@ -339,7 +346,12 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
             for name, group in groups.items()
         }
         with _naming_options(built.get("settings")):
-            function(**built, **given)
+            try:
+                function(**built, **given)
+            finally:
+                for read in built.values():
+                    if isinstance(read, Read):
+                        read.close()
 
     plain = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own if parameter.name not in groups

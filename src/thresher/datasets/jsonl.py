@@ -15,6 +15,7 @@ from thresher.datasets.records import Columns, document_of, guessed_anew, with_o
 from thresher.errors import DataError
 
 _MEMBER = re.compile(rb'"[ \t\r]*:')
+DEEPEST = 200  # levels
 _INCOMPLETE = "incomplete JSON (file truncated?)"
 
 
@@ -51,9 +52,25 @@ def _record(number: int, line: bytes, lines: Lines) -> dict[str, Any]:
         raise DataError(_not_json(number, line.strip(), error)) from None
     if type(record) is not dict:
         raise DataError(_no_object(record))
+    if line.count(b"{") + line.count(b"[") > DEEPEST:
+        _check_depth(record)
     if len(_MEMBER.findall(line)) != len(record):
         _check_members(line)
     return record
+
+
+def _check_depth(record: dict[str, Any]) -> None:
+    """Raise a DataError for what is nested deeper than every Python can read and we can write again."""
+    level: list[Any] = [record]
+    for _ in range(DEEPEST):
+        level = [
+            part
+            for value in level
+            if isinstance(value, dict | list)
+            for part in (value.values() if isinstance(value, dict) else value)
+        ]
+    if any(isinstance(value, dict | list) for value in level):
+        raise DataError(f"nested too deeply (allowed: {DEEPEST} levels)")
 
 
 def _check_encoding(line: bytes, lines: Lines) -> None:
@@ -88,10 +105,7 @@ def _check_members(line: bytes) -> None:
             twice = next(key for key in keys if keys.count(key) > 1)
             raise DataError(f"field {twice!r} stands twice (keep one)")
 
-    try:
-        json.loads(line, object_pairs_hook=unique)
-    except RecursionError:
-        raise DataError("nested too deeply") from None
+    json.loads(line, object_pairs_hook=unique)
 
 
 def _not_json(number: int, start: bytes, error: orjson.JSONDecodeError) -> str:

@@ -107,6 +107,10 @@ class Reading:
             skipped = f": all {self.skipped} records are bad" if self.skipped else ""
             raise DataError(f"{self.name}: no documents{skipped} (is it the right file?)")
 
+    def close(self) -> None:
+        """Close a source that is not read to its end."""
+        self._close()
+
     def _skip(self, error: DataError) -> None:
         options = self.options
         if not options.skip_bad and options.max_bad is None:
