@@ -3,7 +3,7 @@
 import errno
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
 from itertools import islice
 from os import PathLike
@@ -109,6 +109,8 @@ class Reading:
 
     def close(self) -> None:
         """Close a source that is not read to its end."""
+        if isinstance(self._found, Generator):
+            self._found.close()
         self._close()
 
     def _skip(self, error: DataError) -> None:
