@@ -3,6 +3,7 @@
 import json
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from cli import Run, said
 from thresher import Categorizer
 from thresher.desk import Desk
+from thresher.journal_schema import VERSION
 
 MODELS = sorted((Path(__file__).parent / "golden").glob("v*/*.thresher"))
 JOURNALS = sorted((Path(__file__).parent / "golden").glob("v*/journal*"))
@@ -45,7 +47,9 @@ def test_old_journal_gives_the_model_that_it_gave(folder: Path, tmp_path: Path) 
 
 
 def test_there_are_journals_of_this_version() -> None:
-    assert len(JOURNALS) >= 1
+    with closing(sqlite3.connect(JOURNALS[-1] / "desk.thresher.journal" / "journal.sqlite3")) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (VERSION,)
+    assert len(JOURNALS) == VERSION
 
 
 def test_a_model_of_the_future_is_refused_in_one_line_and_left_alone(called: Run, tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ PARTS = [
     tests("failpoints", "tests/faults/test_failpoints.py", failpoint_seeds=50),
     tests("order of syncs", "tests/faults/test_fsync_order.py"),
     tests("answers after commits", "tests/faults/test_answer_after_commit.py", pause=500),
-    tests("full and failing disks", "tests/faults/test_full_disk.py tests/faults/test_failed_sync.py"),
+    tests("full and failing disks", "tests/faults/test_full_disk.py tests/faults/test_failed_sync.py", every_sync=1),
     tests("shutdowns", "tests/faults/test_shutdown.py", shutdowns=50),
     tests("starts at once", "tests/faults/test_two_processes.py", starts=200),
     tests("backups under load", "tests/faults/test_backup_under_load.py", backups=100),

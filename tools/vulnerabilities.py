@@ -20,7 +20,10 @@ def main() -> int:
     known = [(package["name"], vulnerability["id"]) for package in looked_up for vulnerability in package["vulns"]]
     for name, id in known:
         print(f"{name}: {id}")
-    print(f"figure: {len(looked_up)} of {len(packages)} packages looked up, {len(known)} vulnerabilities known")
+    if not looked_up:
+        print(f"figure: not done: the index keeps no list, and none of {len(packages)} packages could be looked up")
+    else:
+        print(f"figure: {len(looked_up)} of {len(packages)} packages looked up, {len(known)} vulnerabilities known")
     return int(bool(known))
 
 
