@@ -1,5 +1,6 @@
 """The project keeps its own rules: names, versions, documentation that runs."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -96,3 +97,16 @@ def test_packages_with_known_faults_are_not_taken() -> None:
 
 def as_numbers(version: str) -> list[int]:
     return [int(part) for part in version.split(".")]
+
+
+def test_modules_and_functions_are_short() -> None:
+    """A function's lines count without its signature and docstring; three loops are as long as what they do in one."""
+    long_loops = {"learn_listed", "learn_regularized_rows", "tokenize_text"}
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        text = path.read_text()
+        assert len(text.splitlines()) <= 400, path
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in long_loops:
+                code = node.body[1:] if ast.get_docstring(node) else node.body
+                lines = (code[-1].end_lineno or 0) - code[0].lineno + 1 if code else 0
+                assert lines <= 40, (path, node.name)

@@ -1,4 +1,4 @@
-"""Checks of arrays from a model file, before anything relies on them."""
+"""Checks of arrays from a model file, before anything relies on them; `contents` calls them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is read of labelled documents to measure on: what a model scores, and their names and categories beside it."""
+"""What is read of labelled documents to measure on: contents, names, categories. `evaluation` asks, and `cluster`."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""What a model file holds of a learner, and the checks of its sense when it comes back.
+"""What a model file holds of a learner, and the checks of its sense when it comes back; `contents` calls it.
 
 Only weights that differ from the start are kept, and for each category the features that weigh nothing as bits. A model
 that keeps only the weights of features that were met has no such bits.

@@ -1,4 +1,4 @@
-"""The header of a model file, checked to the last byte before anything trusts it; `store` alone calls it.
+"""The header of a model file, checked to the last byte before anything trusts it; `store` calls it.
 
 The safetensors library takes a key twice and believes the last one, so nothing here is left to it. No function opens a
 file, and none takes memory by a number that the file claims.

@@ -1,4 +1,4 @@
-"""Learning from documents one by one: corrections, new words and new categories; `Categorizer` and `stream` call it."""
+"""Learning from documents one by one: corrections, new words and new categories; `Categorizer` and `Desk` call it."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -1,1 +1,1 @@
-"""Compiled loops over plain arrays: no classes, no strings, no files. The learners call them and nobody else does."""
+"""Compiled loops over plain arrays, with no classes, strings or files in them; and how they are compiled and kept."""
