@@ -1,5 +1,6 @@
 """The learners' parameters with their defaults, written once for the learners and the scikit-learn estimators."""
 
+import re
 from dataclasses import dataclass
 from inspect import getdoc
 from textwrap import indent
@@ -62,9 +63,9 @@ class Settings:
         """Write the text of the inherited parameters where a class's docstring refers to them."""
         super().__init_subclass__(**arguments)
         for settings in cls.__mro__[1:]:
-            reference = f"    Its parameters are those of `{settings.__name__}`.\n"
-            if cls.__doc__ and reference in cls.__doc__:
-                cls.__doc__ = cls.__doc__.replace(reference, indent(_parameters(settings), "    "))
+            reference = rf"(?m)^( *)Its parameters are those of `{settings.__name__}`\.\n"
+            if cls.__doc__ and (found := re.search(reference, cls.__doc__)):  # Python 3.13 leaves the indentation out
+                cls.__doc__ = cls.__doc__.replace(found[0], indent(_parameters(settings), found[1]))
 
     theta: float = 1.0
     threshold_range: tuple[float, float] | None = (0.9, 1.1)
