@@ -27,18 +27,12 @@ ADMINS = [("GET", "/v1/export"), ("POST", "/v1/backup"), ("POST", "/v1/model/rel
 METHODS = {"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE"}
 
 
-@pytest.fixture(scope="module")
-def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(new_model(tmp_path_factory.mktemp("threatened"))) as running:
-        yield running
-
-
 @pytest.fixture
-def service(untouched: Served) -> Iterator[Served]:
-    """A service whose model and journal must be the same afterwards."""
-    before = untouched.digest, untouched.last
-    yield untouched
-    assert (untouched.digest, untouched.last) == before
+def service(service: Served) -> Iterator[Served]:
+    """The service of this file, whose model and journal must be the same after each test."""
+    before = service.digest, service.last
+    yield service
+    assert (service.digest, service.last) == before
 
 
 @pytest.fixture
