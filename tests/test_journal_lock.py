@@ -130,6 +130,7 @@ def test_a_lock_tells_whether_its_owner_ended_as_it_should(tmp_path: Path) -> No
     assert not was_left_open(path)
     note_open(descriptor)
     assert was_left_open(path)
+    assert (tmp_path / "lock").read_text() == f"{os.getpid()}\nopen\n"  # what other versions look for
     assert owner_of(tmp_path) == str(os.getpid())
     note_closed(descriptor)
     assert not was_left_open(path)
@@ -165,6 +166,8 @@ def test_a_free_lock_is_taken_at_once_and_another_is_tried_for_a_tenth_of_a_seco
         take_lock(tmp_path / LOCK)
     assert sum(slept) == pytest.approx(0.09)
     slept.clear()
+    assert owner_of(tmp_path) == str(os.getpid())
+    assert sum(slept) == 0
     (tmp_path / LOCK).write_bytes(b"\xff?\n")  # what no process has written
     assert owner_of(tmp_path) == "\ufffd?"
     assert sum(slept) == pytest.approx(0.49)

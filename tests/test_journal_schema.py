@@ -2,6 +2,7 @@
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,33 @@ def test_what_durability_rests_on_is_set(folder: Path) -> None:
     assert found == wanted | {"busy_timeout": 0}
     assert not (folder / f"{FILE}-shm").exists()
     assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_settings_are_those_that_durability_needs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    real = sqlite3.connect
+
+    def connect(*given: Any, **named: Any) -> sqlite3.Connection:
+        connection: sqlite3.Connection = real(*given, **named)
+        connection.set_trace_callback(asked.append)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    Journal(folder, create=True).close()
+    for setting in ("locking_mode=exclusive", "journal_mode=wal", "synchronous=2", "mmap_size=0", "foreign_keys=1"):
+        assert f"PRAGMA {setting}" in asked  # some are so by themselves, here, and not in every SQLite
+
+
+def test_the_first_version_gets_its_seals(folder: Path) -> None:
+    with Journal(folder, create=True) as journal:
+        record = journal.append(
+            "a", "correction", "ada", {"accept": ["a"], "reject": []}, text="z", features=[("z", 1)]
+        )
+    _execute(folder / FILE, "ALTER TABLE records DROP COLUMN seal")
+    _execute(folder / FILE, "PRAGMA user_version=1")
+    with Journal(folder) as journal:
+        assert list(journal.records()) == [record]
+    Journal(folder).close()  # once
 
 
 def test_a_setting_that_does_not_hold_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

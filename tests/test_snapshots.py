@@ -11,6 +11,7 @@ from thresher import Categorizer
 from thresher.desk import Desk, backup, journal_folder
 from thresher.errors import JournalFullError
 from thresher.journal import Journal
+from thresher.snapshots import position_of
 
 
 @pytest.fixture
@@ -77,6 +78,11 @@ def test_an_error_that_is_no_lack_of_room_is_not_passed_over(path: Path, monkeyp
         desk.correct("a", "tin mine", accept=["metal"])
     assert desk.journal.last() == 1
     desk.journal.close()
+
+
+def test_a_file_of_another_name_is_no_snapshot(path: Path) -> None:
+    assert position_of(Path("snapshot-0000000012.thresher")) == 12
+    assert position_of(Path("snapshot-12.thresher")) == position_of(Path(".snapshot-0000000012.thresher.tmp")) == -1
 
 
 def test_a_snapshot_that_holds_what_was_undone_is_removed_and_never_taken(path: Path) -> None:

@@ -1,10 +1,10 @@
 """Put small faults (`mutants`) into the modules that durability rests on, and see which ones no test minds.
 
 Every fault gets a process of its own, forked from one that has collected the tests; there it is put into the function,
-and the tests that run the lines of it are run, the fastest first, until one fails: the mutant is killed. One outside of
-all functions is there before anything is imported, and meets the tests of that module. (mutmut, the usual tool, changes
-nothing in a function with a decorator, which the transactions of the journal and the writer of files have, and no
-constants.)
+and the tests that run the lines of it are run, those of the module first, until one fails: the mutant is killed. One
+outside of all functions is there before anything is imported, and meets the tests of that module. (mutmut, the usual
+tool, changes nothing in a function with a decorator, which the transactions of the journal and the writer of files
+have, and no constants.)
 
 What became of a mutant is kept in a file. As long as its module stays the same it is not tried again, unless it
 survived and the tests are others now, or all is to be done anew.
@@ -49,7 +49,7 @@ MODULES = (
 TESTS = (*MODULES, "desk_openings", "desk_refusals", "cli_journal", "lost_files", "places", "golden", "contents")
 ENOUGH = 0.9
 IDLE, BUSY, MEMORY = 30, 300, 8 * 2**30  # seconds without and with computing, and bytes of addresses, for a child
-TESTED = 5  # seconds; of the tests that run a line, as many of the fastest are tried as need so long without a fault
+TESTED = 5  # seconds; of the tests that run a line, as many are tried as need so long without a fault
 QUICK = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # where syncing takes no time
 TEST_FILES = [path for name in TESTS if (path := ROOT / "tests" / f"test_{name}.py").exists()]
 
@@ -172,7 +172,8 @@ class Functions:
             for number, mutant in enumerate(mutants(source_of(module).read_text())):
                 if mutant.function and not self.kept.is_done(module, number):
                     found = {test for line in mutant.lines for test in usual.lines[module].get(line, [])}
-                    tests = sorted(found, key=usual.seconds.__getitem__)
+                    own = f"test_{module}.py"
+                    tests = sorted(found, key=lambda test: (session.items[test].path.name != own, usual.seconds[test]))
                     ends = accumulate(usual.seconds[test] for test in tests)
                     tried = [session.items[test] for test, end in zip(tests, ends, strict=True) if end < TESTED]
                     self.kept.keep(module, mutant, outcome_of(module, mutant, tried))
@@ -267,12 +268,14 @@ def main() -> int:
         return 1
     found = [kept.known[key] for key in kept.asked]
     print(f"{'module':<14}{'mutants':>9}{'killed':>9}{'late':>9}{'survived':>9}")
+    shares: dict[str, float] = {}
     for module in (*asked.modules, "all"):
         counts = Counter(one["outcome"] for one in found if module in ("all", one["module"]))
+        shares[module] = 1 - counts["survived"] / counts.total()
         print(f"{module:<14}{counts.total():>9}{counts['killed']:>9}{counts['late']:>9}{counts['survived']:>9}")
-    share = 1 - counts["survived"] / counts.total()
-    print(f"figure: {counts.total()} mutants, {share:.1%} killed, in {time.monotonic() - begun:.0f} s")
-    return int(share < ENOUGH)
+    print(f"figure: {counts.total()} mutants, {shares.pop('all'):.1%} killed, in {time.monotonic() - begun:.0f} s")
+    print(f"figure: {', '.join(f'{module} {share:.1%}' for module, share in shares.items())}")
+    return int(min(shares.values()) < ENOUGH)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Hold every promise for hours: the faults, fuzzers and attacks of the tests, each many times as often. `make soak`.
 
 Every part is a command with a seed of its own, which is printed and repeats it. What a part came to stands in the
-folder of the soak, and a soak that was broken off goes on where it was: a part that passed is not run again, unless
-`--anew` says so. `--markdown` writes the figures into a page, between its marks, where those of other parts stay.
+folder of the soak, and a soak that was broken off goes on where it was: a part that passed is not run again, unless the
+program has changed, or `--anew` says so. `--markdown` writes the figures into a page, between its marks, where those of
+other parts stay.
 """
 
 import argparse
@@ -89,9 +90,9 @@ PARTS = [
     tests("determinism", "tests/test_determinism.py", matrix="whole", matrix_records=1000),
     tests("bounds of arrays", "tests/test_kernel_modes.py -k arrays", bounds="whole"),
     tests("cold starts", "tests/test_kernel_cache.py", cold_starts=20),
-    *map(fuzzed, FUZZED),
     Part("coverage", ["python", "tools/covered.py"]),
     Part("mutants of the code", ["python", "tools/mutation.py"]),
+    *map(fuzzed, FUZZED),
     Part("known vulnerabilities", ["python", "tools/vulnerabilities.py"]),
 ]
 
@@ -114,12 +115,21 @@ def run(part: Part, folder: Path) -> Outcome:
 
 
 def known(part: Part, folder: Path) -> Outcome | None:
-    """Return what a part came to before, if it passed and was asked the same."""
+    """Return what a part came to before, if it passed, was asked the same, and the program is the same."""
     path = folder / f"{file_name(part)}.json"
     if not path.exists():
         return None
     outcome = Outcome(**json.loads(path.read_text()))
-    return outcome if outcome.code == 0 and outcome.command == part.shown() else None
+    return outcome if outcome.code == 0 and outcome.command == part.shown() and has_program(outcome.commit) else None
+
+
+def has_program(commit: str) -> bool:
+    """Tell whether the program is now what it was at a commit, whatever became of tests and pages."""
+    if not commit or commit.endswith("+"):
+        return False
+    return (
+        subprocess.run(["git", "diff", "--quiet", commit, "--", "src"], cwd=ROOT, capture_output=True).returncode == 0
+    )
 
 
 def file_name(part: Part) -> str:

@@ -16,7 +16,7 @@ _ATTEMPTS, _PATIENCE, _PAUSE = 10, 50, 0.01  # to take the lock, to learn who ha
 
 def take_lock(path: Path) -> int:
     """Return an open file that this process alone has locked; closing it gives the lock up."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         if not _is_taken(descriptor):
             raise JournalBusyError(f"{path.parent}: process {_owner(descriptor)} has the journal (stop it first)")
@@ -31,7 +31,7 @@ def take_lock(path: Path) -> int:
 def owner_of(folder: str | os.PathLike[str]) -> str | None:
     """Return the number of the process that has the journal in a folder, if one has it."""
     try:
-        descriptor = os.open(Path(folder) / LOCK, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(Path(folder) / LOCK, os.O_RDONLY)
     except OSError:
         return None
     try:
