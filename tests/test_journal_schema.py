@@ -80,13 +80,19 @@ def test_a_foreign_file_is_refused(folder: Path, spoil: object, message: str) ->
         Journal(folder)
 
 
-def test_the_name_of_a_new_journal_is_on_the_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    synced: list[Path] = []
-    monkeypatch.setattr("thresher.journal_schema.sync_folder", synced.append)
-    Journal(folder, create=True).close()
-    assert synced == [folder]
-    Journal(folder, create=True).close()
-    assert synced == [folder]
+def test_the_names_of_a_journal_and_its_log_are_on_the_disk_before_it_is_used(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[list[str]] = []
+
+    def sync(synced_folder: Path) -> None:
+        synced.append(sorted(file.name for file in synced_folder.iterdir()))
+
+    monkeypatch.setattr("thresher.journal_schema.sync_folder", sync)
+    for _ in range(2):
+        Journal(folder, create=True).close()
+        assert not (folder / f"{FILE}-wal").exists()
+    assert synced == [[FILE, f"{FILE}-wal", "lock"]] * 2
 
 
 def test_the_file_says_what_it_is(folder: Path) -> None:

@@ -48,7 +48,6 @@ def set_up(connection: sqlite3.Connection, path: Path) -> None:
     if mark == 0 and version == 0 and not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
         pragmas = f"PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={VERSION};"
         connection.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}{pragmas}COMMIT;")
-        sync_folder(path.parent)
     elif mark != APPLICATION_ID:
         raise JournalError(f"{path}: this is not a journal of Thresher's")
     elif version > VERSION:
@@ -57,3 +56,5 @@ def set_up(connection: sqlite3.Connection, path: Path) -> None:
         added = "ALTER TABLE records ADD COLUMN seal TEXT NOT NULL DEFAULT ''"
         sealed = f"UPDATE records SET seal = {SEALED}"
         connection.executescript(f"BEGIN IMMEDIATE; {added}; {sealed}; PRAGMA user_version={VERSION}; COMMIT;")
+    # The log has its name anew each time, and SQLite passes over a folder that it cannot sync.
+    sync_folder(path.parent)

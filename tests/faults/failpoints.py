@@ -111,11 +111,12 @@ def _in_snapshots(reached: Callable[[str], None]) -> None:
             yield type("Halves", (), {"write": staticmethod(write_half)})
 
     def synced(descriptor: int) -> None:
-        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
-        reached("snapshot_before_dirsync" if is_folder else "snapshot_before_fsync")
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            reached("snapshot_before_fsync")
 
     store.whole_file = in_halves  # type: ignore[attr-defined, assignment]
     before(os, "fsync", synced)
+    before(whole_file, "sync_folder", lambda *_: reached("snapshot_before_dirsync"))
 
 
 def before(owner: Any, name: str, then: Callable[..., object]) -> None:

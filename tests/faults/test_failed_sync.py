@@ -4,8 +4,9 @@ strace lets the K-th fdatasync of the thread that writes fail with EIO, at the s
 clients. What was sent with it may be there after a new start or not, and what waited behind it is not even tried: after
 a failed sync the system may hold for clean what never reached the disk.
 
-One failure SQLite passes over, and rightly: to sync the file itself, not its -wal, at a checkpoint. The -wal holds it
-all and is synced, and the next checkpoint writes every page again.
+Two failures SQLite passes over. To sync the file itself, not its -wal, at a checkpoint: rightly, as the -wal holds it
+all and is synced, and the next checkpoint writes every page again. And to sync the folder, when the -journal or the
+-wal is new in it: with its name the whole -wal could be lost, so the journal syncs the folder itself, at every start.
 """
 
 from http.client import HTTPException
@@ -30,7 +31,8 @@ from faults.tracing import injected, needs_strace, read_calls
 from thresher.desk import journal_folder
 
 EVERY = number_of("THRESHER_EVERY_SYNC", 0)
-AT_THE_START = list(range(1, 10)) if EVERY else [1, 4, 5, 7, 9]
+FOLDER = [2, 6]  # where SQLite syncs the folder
+AT_THE_START = [number for number in range(1, 10) if number not in FOLDER] if EVERY else [1, 4, 5, 7, 9]
 UNDER_WAY = list(range(10, 41)) if EVERY else [10, 11, 16, 25, 40]
 WAL, FILE = "journal.sqlite3-wal", "journal.sqlite3"
 
@@ -46,6 +48,37 @@ def test_a_service_that_cannot_sync_does_not_start(nursery: Nursery, model: Path
         assert running.wait() == 74, running.said()
         assert running.said().count("\n") == 1
     assert sum(call.was_injected for call in read_calls(record)) == 1
+    check_ledger(model, Ledger())
+
+
+@needs_strace
+@pytest.mark.parametrize("number", FOLDER)
+def test_a_folder_that_sqlite_could_not_sync_is_synced_again(nursery: Nursery, model: Path, number: int) -> None:
+    with (
+        forked(nursery, model.parent, command_code(service_arguments(model)), traced=True) as running,
+        injected(running, "fdatasync", f"error=EIO:when={number}", also="fsync") as record,
+    ):
+        Service(running).kill()
+    syncs = [call for call in read_calls(record) if call.is_on(journal_folder(model).name)]
+    assert next(call.was_injected for call in syncs if call.name == "fdatasync" and not call.succeeded)
+    assert syncs[-1].name == "fsync"
+    assert syncs[-1].succeeded
+
+
+@needs_strace
+@pytest.mark.parametrize("start", ["first", "second"])
+def test_a_service_that_cannot_sync_the_folder_does_not_start(nursery: Nursery, model: Path, start: str) -> None:
+    if start == "second":
+        with forked_service(nursery, model) as service:
+            service.stop()
+    with (
+        forked(nursery, model.parent, command_code(service_arguments(model)), traced=True) as running,
+        injected(running, "fsync", "error=EIO:when=1", on=journal_folder(model)) as record,
+    ):
+        assert running.rest() == ""
+        assert running.wait() == 74, running.said()
+        assert running.said().count("\n") == 1
+    assert [call.was_injected for call in read_calls(record)] == [True]
     check_ledger(model, Ledger())
 
 
