@@ -1,11 +1,11 @@
 # make demo, make test, make lint, make bench, make accuracy, make tables, make docs, make soak,
-# make release-check: each sets the environment up by itself.
+# make lowest, make release-check: each sets the environment up by itself.
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint bench accuracy tables docs soak digests release-check clean
+.PHONY: demo test lint bench accuracy tables docs soak digests lowest release-check clean
 
 demo: $(VENV)/installed
 	@mkdir -p demo && $(BIN)/thresher demo --folder demo --force
@@ -49,6 +49,12 @@ soak: $(VENV)/installed
 # Digests of models of every kind, which must be the same on every machine and Python.
 digests: $(VENV)/installed
 	@$(BIN)/python tests/digests.py here 2 0
+
+# The tests with the oldest packages that pyproject.toml allows, in an environment of their own; those warn of what has become old since.
+lowest:
+	@$(PYTHON) -m venv --clear build/lowest && build/lowest/bin/python -m pip install -q uv
+	@build/lowest/bin/uv pip install -q --python build/lowest/bin/python --resolution lowest-direct -e '.[test]'
+	@build/lowest/bin/python -m pytest -n 2 -W default::DeprecationWarning -W default::PendingDeprecationWarning $(PYTEST_FLAGS)
 
 # What must hold before a release: the wheel and sdist in dist/, each extra installed by itself, the steps of the Dockerfile.
 release-check: $(VENV)/installed

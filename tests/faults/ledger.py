@@ -45,7 +45,7 @@ class Ledger:
 
     def unanswered(self) -> dict[str, str]:
         """Return what each client sent last, where it was told nothing of it."""
-        return {client: ids[-1] for client, ids in self.attempted.items() if ids and ids[-1] not in self.acked}
+        return {client: ids[-1] for client, ids in list(self.attempted.items()) if ids and ids[-1] not in self.acked}
 
     def read(self, lines: str) -> None:
         """Take over what a process told, in lines as `sessions` writes them."""

@@ -19,6 +19,18 @@ from faults.nursery import Nursery
 
 ROUNDS, CLIENTS, LONGEST = number_of("THRESHER_SHUTDOWNS", 20), 50, 10.0
 ROUNDS_OF_TWO = 3
+LATE = """
+from thresher.web.serving import PromptProtocol
+made, seen = PromptProtocol.connection_made, []
+def made_late(self, transport):
+    def now():
+        made(self, transport)
+        transport.resume_reading()
+    transport.pause_reading()
+    seen.append(transport)
+    transport._loop.call_later(0 if len(seen) == 1 else 0.6, now)
+PromptProtocol.connection_made = made_late
+"""  # the second connection is known only when the first has been told to end
 TWICE = [(signal.SIGTERM, signal.SIGTERM), (signal.SIGTERM, signal.SIGINT), (signal.SIGINT, signal.SIGINT)]
 
 
@@ -30,6 +42,18 @@ def test_what_is_in_flight_is_answered_or_refused(nursery: Nursery, model: Path)
         # Nobody left while the service lived, and so nothing was kept that was not also told.
         assert {record.id for record in records} == ledger.acked.keys()
     tell(f"{ROUNDS} shutdowns, {len(ledger.acked)} acks")
+
+
+def test_a_connection_of_the_last_moment_ends_too(nursery: Nursery, model: Path) -> None:
+    ledger = Ledger()
+    with forked_service(nursery, model, LATE + slow_commits(1, model.with_name("commits"))) as service:
+        with clients_at_work(service, ledger, clients=2) as working:
+            time.sleep(0.3)  # the first waits for its commit
+            service.running.send(signal.SIGTERM)
+            assert service.running.wait() == 0
+        assert service.running.said() == ""  # no request had to be broken off
+        assert [one.result() for one in working] == [[], []]
+    check_ledger(model, ledger, only_acked=True)
 
 
 @pytest.mark.parametrize("signals", TWICE)

@@ -87,6 +87,21 @@ class Server(uvicorn.Server):
         if self.started:
             self._listens()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End what is open; uvicorn would let connections of the last moment ask for as long as it waits."""
+        closing = asyncio.create_task(self._close_connections())
+        try:
+            await super().shutdown(sockets)
+        finally:
+            closing.cancel()
+
+    async def _close_connections(self) -> None:
+        while True:
+            await asyncio.sleep(0.05)
+            for connection in list(self.server_state.connections):
+                if not connection.transport.is_closing():
+                    connection.shutdown()
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Let signals end the server while it runs."""
