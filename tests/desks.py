@@ -39,7 +39,6 @@ def positions(path: Path) -> list[int]:
 
 
 def execute(path: Path, *statements: str) -> None:
-    """Change the file of a journal behind its back."""
     """Change a journal behind the desk's back."""
     connection = sqlite3.connect(journal_folder(path) / "journal.sqlite3")
     for statement in statements:

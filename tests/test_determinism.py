@@ -2,9 +2,10 @@
 
 {1, 2, 4 threads} x {compiled, interpreted} x {this processor, any} x {NumPy and BLAS with all that the processor can,
 with as little as they may} x {one machine, a cluster, a journal as it lives and replayed}, each run with another seed
-of Python's hashes. Every test run does the corners; THRESHER_MATRIX=whole does all, with a journal of 5,000 records.
-Interpreted code is made for no processor, so that those two are one there. That the comparison sees a last bit was
-tried: with NumPy's exponential in place of `kernels.elementary`'s, the cells of plain libraries differ from the others.
+of Python's hashes. Every test run does the corners; THRESHER_MATRIX=whole does all, with a journal of as many
+records as THRESHER_MATRIX_RECORDS says. Interpreted code is made for no processor, so that those two are one there.
+That the comparison sees a last bit was tried: with NumPy's exponential in place of `kernels.elementary`'s, the cells of
+plain libraries differ from the others.
 """
 
 import os

@@ -441,3 +441,23 @@ def test_a_correction_is_exported_as_a_document() -> None:
     assert exported(whole) == {"text": "tin mine", "categories": []} | about
     assert exported(some, {"accept": ["new"], "reject": []})["categories"] == ["new"]
     assert next(iter(exported(some))) == "id"
+
+
+def test_the_name_of_a_new_folder_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr("thresher.journal.sync_folder", synced.append)
+    for _ in range(2):
+        Journal(tmp_path / "new.journal", create=True).close()
+    assert synced == [tmp_path]
+
+
+@pytest.mark.parametrize("name", ["SQLITE_CORRUPT", "SQLITE_CORRUPT_INDEX", "SQLITE_NOTADB", "SQLITE_READONLY_DBMOVED"])
+def test_a_file_that_breaks_under_a_record_ends_it(tmp_path: Path, name: str) -> None:
+    error = sqlite3.DatabaseError("database disk image is malformed")
+    error.sqlite_errorname = name
+    with Journal(tmp_path / "a.journal", create=True) as journal:
+        with pytest.raises(JournalBrokenError, match=r"is malformed \(look after the disk"), journal.transaction():
+            raise error
+        with pytest.raises(JournalError) as caught, journal._naming():  # to who only looks
+            raise error
+        assert caught.type is JournalError

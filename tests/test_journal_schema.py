@@ -39,7 +39,8 @@ def test_settings_are_those_that_durability_needs(folder: Path, monkeypatch: pyt
 
     monkeypatch.setattr(sqlite3, "connect", connect)
     Journal(folder, create=True).close()
-    for setting in ("locking_mode=exclusive", "journal_mode=wal", "synchronous=2", "mmap_size=0", "foreign_keys=1"):
+    settings = "locking_mode=exclusive journal_mode=wal synchronous=2 mmap_size=0 foreign_keys=1 fullfsync=1"
+    for setting in [*settings.split(), "checkpoint_fullfsync=1"]:
         assert f"PRAGMA {setting}" in asked  # some are so by themselves, here, and not in every SQLite
 
 
@@ -56,7 +57,7 @@ def test_the_first_version_gets_its_seals(folder: Path) -> None:
 
 
 def test_a_setting_that_does_not_hold_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thresher.journal_schema._PRAGMAS", {"journal_mode": "bogus"})
+    monkeypatch.setattr("thresher.journal_schema._PRAGMAS", {"locking_mode": "exclusive", "journal_mode": "bogus"})
     with pytest.raises(JournalError, match="SQLite has journal_mode=delete, and durability needs bogus"):
         Journal(folder, create=True)
     monkeypatch.undo()
@@ -104,8 +105,10 @@ def test_the_file_says_what_it_is(folder: Path) -> None:
 def test_a_database_that_is_not_ours_is_not_made_ours(folder: Path) -> None:
     folder.mkdir()
     _execute(folder / FILE, "CREATE TABLE others (name TEXT)")
+    before = (folder / FILE).read_bytes()
     with pytest.raises(JournalError, match=f"{FILE}: this is not a journal of Thresher's"):
         Journal(folder, create=True)
+    assert (folder / FILE).read_bytes() == before
     _execute(folder / FILE, "INSERT INTO others VALUES ('still here')")
 
 

@@ -21,6 +21,8 @@ from served import Started, new_model, served, started
 from thresher import Categorizer
 from thresher.datasets.document import Document
 from thresher.desk import Desk, journal_folder
+from thresher.journal import ADDRESS
+from thresher.web.serving import announce
 
 SEEDS = "energy=crude oil barrel,grain=wheat corn harvest,metals"
 
@@ -116,6 +118,12 @@ def test_categories_without_seed_words_begin_with_nothing(tmp_path: Path) -> Non
 
 
 # -- what it says and leaves behind ------------------------------------------------------------------------------------
+
+
+def test_the_word_left_is_for_this_user_though_a_file_was_there_for_all(tmp_path: Path) -> None:
+    (tmp_path / ADDRESS).touch(mode=0o644)
+    told = announce(tmp_path, "http://127.0.0.1:1", "token")
+    assert told.stat().st_mode & 0o777 == 0o600
 
 
 def test_it_says_where_to_open_it_with_its_token(tmp_path: Path) -> None:

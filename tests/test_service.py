@@ -1,5 +1,6 @@
 """What the service tells of its model and journal, and what it does when something is in the way."""
 
+import errno
 import json
 import socket
 import threading
@@ -274,6 +275,32 @@ def test_a_correction_that_is_kept_without_memory_to_learn_it_ends_the_service(
         running.correct(text="oil", accept=["energy"], status=503)
     with Desk(path) as again:
         assert (again.position, again.remarks) == (1, [])
+
+
+def test_who_waits_is_told_though_there_is_no_memory_to_see_what_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served(new_model(tmp_path), fails=MemoryError) as running:
+        monkeypatch.setattr("thresher.replay.apply", without_memory)
+        monkeypatch.setattr(Desk, "is_stuck", without_memory)
+        running.correct(text="oil", accept=["energy"], status=503)
+        monkeypatch.undo()
+        running.correct(text="oil", accept=["energy"], status=503)
+
+
+def test_a_snapshot_that_finds_no_room_is_told_of_in_the_log(
+    fresh: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object, **__: object) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("thresher.desk.SNAPSHOT_EVERY", 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Categorizer, "save", full)
+        fresh.correct(text="oil", accept=["energy"])
+    fresh.correct(text="gas", accept=["energy"])
+    told = [record.message for record in caplog.records if "snapshot" in record.message]
+    assert told == ["[Errno 28] No space left on device (a snapshot could not be written; nothing is lost)"]
 
 
 def test_many_answers_and_few_are_the_same_json(fresh: Served) -> None:

@@ -1,17 +1,18 @@
 """Snapshots of a model at a desk: when they are kept, which are taken up again, and what is left of damaged ones."""
 
 import errno
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
-from desks import execute, new_desk_model, positions, teach
+from desks import execute, interrupt, new_desk_model, positions, teach
 from thresher import Categorizer
-from thresher.desk import Desk, backup, journal_folder
-from thresher.errors import JournalFullError
+from thresher.desk import Desk, journal_folder
+from thresher.errors import JournalBrokenError, JournalFullError
 from thresher.journal import Journal
-from thresher.snapshots import position_of
+from thresher.snapshots import backup, note, position_of, snapshot_path
 
 
 @pytest.fixture
@@ -78,6 +79,84 @@ def test_an_error_that_is_no_lack_of_room_is_not_passed_over(path: Path, monkeyp
         desk.correct("a", "tin mine", accept=["metal"])
     assert desk.journal.last() == 1
     desk.journal.close()
+
+
+def test_a_disk_that_fails_under_a_snapshot_is_not_passed_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> str:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("thresher.desk.SNAPSHOT_EVERY", 1)
+    desk = Desk(path, new=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(Categorizer, "save", broken)
+        with pytest.raises(JournalBrokenError, match="look after the disk, then start again"):
+            desk.correct("a", "tin mine", accept=["metal"])
+    desk.journal.close()
+    with Desk(path) as again:
+        assert again.correct("a", "tin mine", accept=["metal"]).repeated
+
+
+def test_a_snapshot_of_another_journal_is_not_taken(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other = shutil.copy(path, tmp_path / "other" / path.name)
+    for model, first in ((path, 0), (other, 5)):
+        with Desk(model, new=True) as desk:
+            teach(desk, 12, first=first)
+            digest = desk.model.digest()
+    shutil.copy(journal_folder(other) / "journal.sqlite3", journal_folder(path))
+    newest = snapshot_path(journal_folder(path), 12)
+    with Desk(path) as desk:
+        assert desk.model.digest() == digest == desk.replayed_digest()
+        assert desk.remarks[0] == f"{newest}: is not what this journal made (an older snapshot is taken)"
+
+
+def test_a_snapshot_that_was_not_noted_is_not_taken_and_does_no_harm(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = Desk(path, new=True)
+    teach(desk, 4)
+    digest = desk.model.digest()
+    with monkeypatch.context() as patch:
+        patch.setattr("thresher.desk.note", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            desk.snapshot()
+    desk.journal.close()
+    assert positions(path) == [0, 4]
+    Categorizer(min_count=1).fit(["oil"], ["energy"]).save(snapshot_path(journal_folder(path), 4))
+    with Desk(path) as again:
+        assert (again.model.digest(), again.remarks) == (digest, [])
+
+
+def test_snapshots_of_a_version_that_noted_none_are_taken(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        teach(desk, 4)
+        digest = desk.model.digest()
+    execute(path, "DELETE FROM facts WHERE name = 'snapshots'")
+    snapshot_path(journal_folder(path), 0).write_bytes(b"damaged, and so it is the newest that is taken")
+    with Desk(path) as again:
+        assert (again.model.digest(), again.remarks) == (digest, [])
+        assert list(json.loads(str(again.journal.fact("snapshots")))) == ["4"]
+
+
+def test_half_a_backup_is_removed(path: Path) -> None:
+    Desk(path, new=True).close()
+    for name in ("backup-whole", ".backup-half"):
+        (journal_folder(path) / name).mkdir()
+        (journal_folder(path) / name / "journal.sqlite3").touch()
+    Desk(path).close()
+    assert (journal_folder(path) / "backup-whole").exists()
+    assert not (journal_folder(path) / ".backup-half").exists()
+
+
+def test_records_that_give_another_model_are_found(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        teach(desk, 4)
+        other = Categorizer(min_count=1).fit(["oil"], ["energy"]).save(desk.snapshot())
+        note(desk.journal, 4, other)
+        digest = desk.model.digest()
+    with Desk(path) as again:
+        assert again.model.digest() == other
+        assert again.replayed_digest() == digest
 
 
 def test_a_file_of_another_name_is_no_snapshot(path: Path) -> None:

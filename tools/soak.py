@@ -78,7 +78,7 @@ PARTS = [
     tests("shutdowns", "tests/faults/test_shutdown.py", shutdowns=50),
     tests("starts at once", "tests/faults/test_two_processes.py", starts=200),
     tests("backups under load", "tests/faults/test_backup_under_load.py", backups=100),
-    tests("damage", "tests/faults/test_damage.py", flips=1000, every_cut=1),
+    tests("damage", "tests/faults/test_damage.py", flips=1002, every_cut=1),
     tests("too little memory", "tests/faults/test_out_of_memory.py", limits=90),
     tests("machine of the desk", "tests/faults/test_desk_machine.py", machines=1000, steps=100),
     tests("machine of the service", "tests/faults/test_service_machine.py", service_machines=200),
@@ -102,14 +102,14 @@ def run(part: Part, folder: Path) -> Outcome:
     seed = int(os.environ.get("THRESHER_SEED", random.SystemRandom().randrange(2**32)))
     environment = os.environ | {"THRESHER_SEED": str(seed)} | part.environment
     command = [sys.executable if word == "python" else word for word in part.command]
-    begun, log = time.monotonic(), folder / f"{file_name(part)}.txt"
+    begun, log, tested = time.monotonic(), folder / f"{file_name(part)}.txt", commit()
     with log.open("w") as file:
         code = subprocess.run(
             command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT
         ).returncode
     said = log.read_text(errors="replace")
     figures = FIGURE.findall(said) or [f"{count} tests" for count in PASSED.findall(said)]
-    outcome = Outcome(part.name, part.shown(), seed, commit(), round(time.monotonic() - begun, 1), code, figures)
+    outcome = Outcome(part.name, part.shown(), seed, tested, round(time.monotonic() - begun, 1), code, figures)
     (folder / f"{file_name(part)}.json").write_text(json.dumps(asdict(outcome), indent=1) + "\n")
     return outcome
 

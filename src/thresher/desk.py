@@ -6,19 +6,25 @@ The folder of the journal holds the model that it began with and the newest two 
 import errno
 import os
 import secrets
-import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from thresher.categorizer import Categorizer
 from thresher.category_names import category_set
-from thresher.errors import JournalError, JournalFullError, RepeatedIdError, TextError, ThresherError
+from thresher.errors import (
+    JournalBrokenError,
+    JournalError,
+    JournalFullError,
+    RepeatedIdError,
+    TextError,
+    ThresherError,
+)
 from thresher.explanation import Correction
 from thresher.journal import ADDRESS, FILE, Journal, Record
 from thresher.journal_lock import LOCK
 from thresher.replay import apply, change_categories, features_digest, text_of, told
-from thresher.snapshots import position_of, remove_undone, restored, snapshot_path, snapshots_in
+from thresher.snapshots import note, note_found, position_of, remove_undone, restored, snapshot_path, snapshots_in
 from thresher.store import read_model
 from thresher.teaching import check_words
 from thresher.text.analysers import Text
@@ -71,6 +77,7 @@ class Desk:
         if self.journal.fact("base") is None:
             self._begin()
         remove_undone(self.journal)
+        note_found(self.journal)
         self.model, self.position = restored(self.journal, self.remarks)
         self._snapshot_at = self._tried_at = self.position
         self._replay(self.model, self.position, tell=True)
@@ -115,6 +122,7 @@ class Desk:
             )
         digest = model.save(first)
         self.journal.set_fact("written", digest)
+        note(self.journal, 0, digest)
         self.journal.set_fact("base", digest)
 
     def close(self) -> None:
@@ -285,6 +293,12 @@ class Desk:
         self._replay(model, position, frozenset(undone))
         return model
 
+    def replayed_digest(self) -> str:
+        """Return the digest of what all records make of the model that the journal began with."""
+        model, _ = restored(self.journal, self.remarks, before=1)
+        self._replay(model, 0)
+        return model.digest()
+
     # -- keeping -----------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Path:
@@ -292,7 +306,7 @@ class Desk:
         self._check_whole()
         self.keep_effects()
         path = snapshot_path(self.journal.folder, self.position)
-        self.model.save(path)
+        note(self.journal, self.position, self.model.save(path))
         self._snapshot_at = self._tried_at = self.position
         for old in snapshots_in(self.journal.folder)[:-SNAPSHOTS_KEPT]:
             if position_of(old) > 0:
@@ -305,6 +319,8 @@ class Desk:
         try:
             self.snapshot()
         except (OSError, JournalFullError) as error:
+            if isinstance(error, OSError) and error.errno == errno.EIO:
+                raise JournalBrokenError(f"{error} (look after the disk, then start again)") from None
             self.remarks.append(f"{error} (a snapshot could not be written; nothing is lost)")
 
     def write_model(self) -> str:
@@ -352,13 +368,6 @@ def _check_missing(model: Path, folder: Path, new: bool | None) -> None:
         raise JournalError(f"{model}: it has no journal yet, there is none in {folder} (learn or serve begins one)")
     if left:
         folder.rename(folder.with_name(f"{folder.name}.left-{secrets.token_hex(3)}"))
-
-
-def backup(journal: Journal, folder: str | os.PathLike[str]) -> None:
-    """Write a copy of a `journal`, and of the snapshots that it can be replayed from, into a `folder`."""
-    journal.backup(Path(folder) / journal.path.name)
-    for path in snapshots_in(journal.folder):
-        shutil.copyfile(path, Path(folder) / path.name)
 
 
 def skip(folder: str | os.PathLike[str], seq: int, user: str = "") -> Record:

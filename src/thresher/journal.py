@@ -25,6 +25,7 @@ from thresher.journal_record import (
 )
 from thresher.journal_schema import SEALED, set_up
 from thresher.places import REMOTE, file_system_of
+from thresher.whole_file import sync_folder
 
 __all__ = ["ADDRESS", "FILE", "LONGEST_ID", "Journal", "Record", "exported"]
 
@@ -35,6 +36,7 @@ _WHOLE = "records.seq, id, kind, time, user, body, text, features, digest, undon
 _LIGHT = "records.seq, id, kind, time, user, body, text, NULL, digest, undone_by, NULL"  # with nothing to check
 _RECORDS = f"SELECT {_WHOLE}, effect FROM records LEFT JOIN effects USING (seq)"
 LONGEST_ID = 200
+_BROKEN = ("SQLITE_IOERR", "SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_READONLY", "SQLITE_CANTOPEN")  # to who writes
 
 
 class Journal:
@@ -53,12 +55,16 @@ class Journal:
         Whether the process that had it last was killed, and the log with what it wrote last has been deleted since.
     """
 
+    _writing = False
+
     def __init__(self, folder: str | os.PathLike[str], *, create: bool = False) -> None:
         self.folder = Path(folder)
         self.path = self.folder / FILE
         if not self.is_in(folder) and not create:
             raise JournalError(f"{self.folder}: there is no journal here")
-        self.folder.mkdir(mode=0o700, exist_ok=True)
+        if not self.folder.exists():
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            sync_folder(self.folder.parent)
         if (kind := file_system_of(self.folder)) in REMOTE:
             advice = "its locks and syncs cannot be relied on; keep the journal on a local disk with --journal"
             raise JournalError(f"{self.folder}: is on a network file system, {kind} ({advice})")
@@ -200,15 +206,19 @@ class Journal:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Let what is written in the block be on the disk when it ends, all of it or nothing."""
         self._check_is_there()
-        with self._naming():
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
+        self._writing = True
+        try:
+            with self._naming():
+                self._connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._connection
+                    self._connection.execute("COMMIT")
+                except BaseException:
+                    if self._connection.in_transaction:
+                        self._connection.execute("ROLLBACK")
+                    raise
+        finally:
+            self._writing = False
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -351,7 +361,7 @@ class Journal:
                 raise JournalFullError(f"{said} (make room and send it again)") from None
             if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
                 raise JournalBusyError(f"{said} (another process has it open)") from None
-            if name.startswith("SQLITE_IOERR"):
+            if name.startswith(_BROKEN if self._writing else "SQLITE_IOERR"):
                 raise JournalBrokenError(f"{said} (look after the disk, then start again)") from None
             raise JournalError(said) from None
 

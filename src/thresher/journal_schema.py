@@ -9,7 +9,15 @@ from thresher.whole_file import sync_folder
 
 APPLICATION_ID, VERSION = 0x54687265, 2  # "Thre"; the first version had no seals
 SEALED = "seal(seq, id, kind, time, user, body, text, features, digest, undone_by)"
-_PRAGMAS = {"locking_mode": "exclusive", "journal_mode": "wal", "synchronous": 2, "mmap_size": 0, "foreign_keys": 1}
+_PRAGMAS = {
+    "locking_mode": "exclusive",  # the first: without it already looking makes files
+    "journal_mode": "wal",
+    "synchronous": 2,
+    "fullfsync": 1,  # macOS keeps what is synced in the disk's own memory else
+    "checkpoint_fullfsync": 1,
+    "mmap_size": 0,
+    "foreign_keys": 1,
+}
 _SCHEMA = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE records (
@@ -37,24 +45,42 @@ CREATE TABLE documents (id TEXT PRIMARY KEY, text TEXT NOT NULL, state TEXT NOT 
 
 
 def set_up(connection: sqlite3.Connection, path: Path) -> None:
-    """Set what durability rests on and read it back; make the tables of a new file, and check those of an old."""
+    """Set what durability rests on and read it back; make the tables of a new file, and check those of an old.
+
+    What is no journal, or one of a newer version, is refused before anything of it is changed.
+    """
     connection.create_function("seal", 10, seal)
-    for name, value in _PRAGMAS.items():
-        connection.execute(f"PRAGMA {name}={value}").fetchall()  # to its end: only there does it say that it failed
-        (found,) = connection.execute(f"PRAGMA {name}").fetchone() or (0,)
-        if str(found).lower() != str(value):
-            raise JournalError(f"{path}: SQLite has {name}={found}, and durability needs {value}")
-    (mark,), (version,) = (connection.execute(f"PRAGMA {n}").fetchone() for n in ("application_id", "user_version"))
-    if mark == 0 and version == 0 and not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
+    locking, *others = _PRAGMAS
+    _set(connection, path, locking)
+    is_new, version = _looked_at(connection, path)
+    for name in others:
+        _set(connection, path, name)
+    if is_new:
         pragmas = f"PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={VERSION};"
         connection.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}{pragmas}COMMIT;")
-    elif mark != APPLICATION_ID:
-        raise JournalError(f"{path}: this is not a journal of Thresher's")
-    elif version > VERSION:
-        raise JournalError(f"{path}: the journal is of a newer version (get a newer thresher)")
     elif version < VERSION:
         added = "ALTER TABLE records ADD COLUMN seal TEXT NOT NULL DEFAULT ''"
         sealed = f"UPDATE records SET seal = {SEALED}"
         connection.executescript(f"BEGIN IMMEDIATE; {added}; {sealed}; PRAGMA user_version={VERSION}; COMMIT;")
     # The log has its name anew each time, and SQLite passes over a folder that it cannot sync.
     sync_folder(path.parent)
+
+
+def _set(connection: sqlite3.Connection, path: Path, name: str) -> None:
+    value = _PRAGMAS[name]
+    connection.execute(f"PRAGMA {name}={value}").fetchall()  # to its end: only there does it say that it failed
+    (found,) = connection.execute(f"PRAGMA {name}").fetchone() or (0,)
+    if str(found).lower() != str(value):
+        raise JournalError(f"{path}: SQLite has {name}={found}, and durability needs {value}")
+
+
+def _looked_at(connection: sqlite3.Connection, path: Path) -> tuple[bool, int]:
+    """Tell whether a file is new, and which version it has; refuse what is no journal of a version that is known."""
+    (mark,), (version,) = (connection.execute(f"PRAGMA {n}").fetchone() for n in ("application_id", "user_version"))
+    if mark == 0 and version == 0 and not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
+        return True, version
+    if mark != APPLICATION_ID:
+        raise JournalError(f"{path}: this is not a journal of Thresher's")
+    if version > VERSION:
+        raise JournalError(f"{path}: the journal is of a newer version (get a newer thresher)")
+    return False, version

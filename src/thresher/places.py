@@ -7,7 +7,24 @@ from pathlib import Path
 
 # Locks and syncs of these hold on one machine alone, or not at all.
 REMOTE = frozenset(
-    {"nfs", "nfs4", "cifs", "smb2", "smb3", "smbfs", "ncpfs", "afs", "davfs", "fuse.sshfs", "fuse.davfs2"}
+    {
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb2",
+        "smb3",
+        "smbfs",
+        "ncpfs",
+        "afs",
+        "ceph",
+        "lustre",
+        "davfs",
+        "fuse.sshfs",
+        "fuse.davfs2",
+        "fuse.glusterfs",
+        "fuse.ceph",
+        "fuse.ceph-fuse",
+    }
 )
 MOUNTS = Path("/proc/self/mountinfo")
 

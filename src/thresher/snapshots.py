@@ -1,13 +1,18 @@
 """Models as they were at some record of a journal, kept in its folder; a `Desk` begins with the newest of them."""
 
+import json
 import os
 import re
+import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from thresher.categorizer import Categorizer
 from thresher.errors import JournalError, ModelFileError
 from thresher.journal import Journal
+from thresher.whole_file import sync_folder, whole_file
 
+_NOTED = "snapshots"
 _SNAPSHOT = re.compile(r"snapshot-(\d{10})\.thresher")
 
 
@@ -27,17 +32,42 @@ def snapshots_in(folder: str | os.PathLike[str]) -> list[Path]:
     return sorted(path for path in Path(folder).iterdir() if position_of(path) >= 0)
 
 
+def note(journal: Journal, position: int, digest: str) -> None:
+    """Note that a snapshot is of this journal, and which model it holds; those that are gone are forgotten."""
+    there = {position_of(path) for path in snapshots_in(journal.folder)}
+    digests = {str(place): found for place, found in _noted(journal).items() if place in there}
+    journal.set_fact(_NOTED, json.dumps(digests | {str(position): digest}))
+
+
+def note_found(journal: Journal) -> None:
+    """Note all snapshots of a journal that has noted none, as an older version wrote it."""
+    if journal.fact(_NOTED) is None:
+        for path in snapshots_in(journal.folder):
+            with suppress(ModelFileError):
+                note(journal, position_of(path), Categorizer.load(path).digest())
+
+
+def _noted(journal: Journal) -> dict[int, str]:
+    return {int(position): digest for position, digest in json.loads(journal.fact(_NOTED) or "{}").items()}
+
+
 def restored(journal: Journal, remarks: list[str], before: int | None = None) -> tuple[Categorizer, int]:
     """Return the newest snapshot that can be read, up to before a record, and its position.
 
-    Of each that cannot be read there is a remark.
+    Of each that cannot be read there is a remark. One that another journal made, or a process that was killed before it
+    could note that, is not taken.
     """
+    digests = _noted(journal)
     for path in reversed(snapshots_in(journal.folder)):
         position = position_of(path)
         if position > journal.last() or (before is not None and position >= before):
             continue
         try:
-            return Categorizer.load(path), position
+            model = Categorizer.load(path)
+            if digests.get(position) == model.digest():
+                return model, position
+            if position in digests:
+                remarks.append(f"{path}: is not what this journal made (an older snapshot is taken)")
         except ModelFileError as error:
             remarks.append(f"{error} (an older snapshot is taken)")
     raise JournalError(f"{journal.folder}: no snapshot can be read, not even the first")
@@ -55,3 +85,14 @@ def remove_undone(journal: Journal) -> None:
             path.unlink()
     for path in journal.folder.glob(".snapshot-*.tmp"):
         path.unlink()
+    for path in journal.folder.glob(".backup-*"):
+        shutil.rmtree(path)
+
+
+def backup(journal: Journal, folder: str | os.PathLike[str]) -> None:
+    """Write a copy of a `journal`, and of the snapshots that it can be replayed from, into a `folder`."""
+    journal.backup(Path(folder) / journal.path.name)
+    for path in snapshots_in(journal.folder):
+        with path.open("rb") as file, whole_file(Path(folder) / path.name) as copy:
+            shutil.copyfileobj(file, copy)
+    sync_folder(Path(folder).parent)

@@ -118,7 +118,7 @@ def outcome(model: Path, left: Left) -> tuple[str, str]:
     try:
         desk = Desk(model)
     except ThresherError as error:
-        names_it = str(model.parent) in str(error) and "\n" not in str(error)
+        names_it = str(journal_folder(model)) in str(error) and "\n" not in str(error)
         return "refused" if names_it else "wrong", str(error)
     except Exception as error:
         return "wrong", f"{type(error).__name__}: {error}"

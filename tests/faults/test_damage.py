@@ -40,6 +40,7 @@ def test_damage_never_gives_another_model(nursery: Nursery, memory: Path, how: s
     if how == "killed":
         assert {outcome[-2] for outcome in torn} <= {"prefix", "whole"}, "a torn tail is no reason to refuse"
     counts = Counter(outcome[-2] for outcome in outcomes)
+    assert not closed or counts["refused"] + counts["found"] > 0
     tell(f"{how}: {len(outcomes)} damages, {', '.join(f'{count} {what}' for what, count in sorted(counts.items()))}")
 
 

@@ -20,8 +20,9 @@ from faults import reference as known
 from faults.harness import tell
 from faults.ledger import MEMORY
 from faults.reference import BASES, PROBES, Entry, Reference, run_machine
-from thresher.desk import Desk, backup, journal_folder, skip
+from thresher.desk import Desk, journal_folder, skip
 from thresher.errors import JournalError, RepeatedIdError, ThresherError
+from thresher.snapshots import backup
 from thresher.text.analysers import Text
 
 has_records = precondition(lambda machine: machine.desk is not None and len(machine.reference.entries) > 0)

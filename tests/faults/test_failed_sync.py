@@ -32,8 +32,8 @@ from thresher.desk import journal_folder
 
 EVERY = number_of("THRESHER_EVERY_SYNC", 0)
 FOLDER = [2, 6]  # where SQLite syncs the folder
-AT_THE_START = [number for number in range(1, 10) if number not in FOLDER] if EVERY else [1, 4, 5, 7, 9]
-UNDER_WAY = list(range(10, 41)) if EVERY else [10, 11, 16, 25, 40]
+AT_THE_START = [number for number in range(1, 11) if number not in FOLDER] if EVERY else [1, 4, 5, 7, 10]
+UNDER_WAY = list(range(11, 41)) if EVERY else [11, 12, 16, 25, 40]
 WAL, FILE = "journal.sqlite3-wal", "journal.sqlite3"
 
 

@@ -113,8 +113,12 @@ def _check(shell: Shell, model: Path, folder: Path) -> None:
         faults = desk.journal.check()
         if faults:
             raise JournalError(f"{desk.journal.path}: {'; '.join(faults[:3])}")
+        digest = desk.model.digest()
+        if desk.replayed_digest() != digest:
+            advice = "move all of its snapshots but the first away to take what the records give"
+            raise JournalError(f"{folder}: its records give another model than it holds ({advice})")
         undone = sum(record.undone_by is not None for record in desk.journal.records())
-        found = {"records": desk.position, "undone": undone, "digest": desk.model.digest(), "remarks": desk.remarks}
+        found = {"records": desk.position, "undone": undone, "digest": digest, "remarks": desk.remarks}
     if shell.json:
         shell.emit(found)
     else:
@@ -165,7 +169,7 @@ def _running_backup(shell: Shell, journal: Path, folder: Path, where: dict[str, 
     _check_new(folder)
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {where['token']}"}
     direct = build_opener(ProxyHandler({}))  # the token is for nobody else
-    with direct.open(Request(f"{where['url']}/v1/backup", b"{}", headers), timeout=60) as answer:
+    with direct.open(Request(f"{where['url']}/v1/backup", b"{}", headers), timeout=3600) as answer:
         found = json.load(answer)
     shutil.move(journal / found["folder"], folder)
     if shell.json:
@@ -175,7 +179,7 @@ def _running_backup(shell: Shell, journal: Path, folder: Path, where: dict[str, 
 
 
 def _backup(shell: Shell, opened: "Journal", folder: Path) -> None:
-    from thresher.desk import backup
+    from thresher.snapshots import backup
 
     _check_new(folder)
     folder.mkdir(mode=0o700)

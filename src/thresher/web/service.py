@@ -16,10 +16,11 @@ from uuid import uuid4
 from thresher import __version__
 from thresher.categorizer import Categorizer
 from thresher.datasets.document import Document
-from thresher.desk import Desk, backup
+from thresher.desk import Desk
 from thresher.errors import JournalBrokenError, JournalError, ThresherError
 from thresher.journal import ADDRESS, LONGEST_ID, Record
 from thresher.renames import Renames
+from thresher.snapshots import backup
 from thresher.teaching import check_words
 from thresher.text.analysers import Text
 from thresher.web import answers, quality
@@ -72,7 +73,7 @@ class Service:
 
     def _open(self, desk: Desk) -> None:
         self._forget()
-        self.desk = desk
+        self.desk, self._remarked = desk, len(desk.remarks)  # who opened it tells of those
         self.pool = Pool(desk.journal)
         self._read_records()
         self._publish()
@@ -85,6 +86,9 @@ class Service:
 
     def _publish(self) -> None:
         """Let those who look see what is known now, and from time to time measure it."""
+        for remark in self.desk.remarks[self._remarked :]:
+            _log.warning("%s", remark)
+        self._remarked = len(self.desk.remarks)
         self.shown = self.desk.model.view(), self.desk.position
         self.watch.published(*self.shown, self.renames)
 
@@ -100,19 +104,19 @@ class Service:
 
     def _failed(self, error: BaseException) -> None:
         refused = isinstance(error, OSError) and self.state == "starting"  # by the system, which the command line tells
+        if isinstance(error, JournalBrokenError) or self.state == "starting" or self._is_stuck():
+            self.state = "broken"
+            self._ended(error)
         if isinstance(error, MemoryError):
             _log.warning("there was not enough memory")
         elif not refused and not isinstance(error, Problem | ThresherError):
             _log.error("a fault of ours", exc_info=error)
-        if isinstance(error, JournalBrokenError) or self.state == "starting" or self._is_stuck():
-            self.state = "broken"
-            self._ended(error)
 
     def _is_stuck(self) -> bool:
         """Tell whether a record is kept and not learned, or that cannot be told: only a new start makes it good."""
         try:
             return hasattr(self, "desk") and self.desk.is_stuck()
-        except JournalError:
+        except (JournalError, MemoryError):
             return True
 
     def write(self, function: Callable[[], Result]) -> "Future[Result]":
@@ -368,13 +372,14 @@ class Service:
 
     def backup(self) -> dict[str, Any]:
         """Write a copy of the journal beside it, and return the name of its folder and how many records it has."""
-        folder = Path(tempfile.mkdtemp(prefix="backup-", dir=self.desk.journal.folder))
+        half = Path(tempfile.mkdtemp(prefix=".backup-", dir=self.desk.journal.folder))
         try:
-            backup(self.desk.journal, folder)
+            backup(self.desk.journal, half)
+            whole = half.rename(half.with_name(half.name.removeprefix(".")))
         except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(half, ignore_errors=True)
             raise
-        return {"folder": folder.name, "records": self.desk.position}
+        return {"folder": whole.name, "records": self.desk.position}
 
     def reload(self, new_journal: bool) -> dict[str, Any]:
         """Take up the model's file if it is another than what was learned from; its journal is put aside."""

@@ -193,6 +193,7 @@ def announce(folder: Path, url: str, token: str | None) -> Path:
     path = folder / ADDRESS
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
+        os.fchmod(descriptor, 0o600)  # one that was there may have been open to others
         os.write(descriptor, json.dumps({"url": url, "token": token, "pid": os.getpid()}).encode())
     finally:
         os.close(descriptor)

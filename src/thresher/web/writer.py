@@ -4,6 +4,7 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from thresher.web.problems import busy
@@ -59,7 +60,8 @@ class Writer:
             try:
                 result = function()
             except BaseException as error:
-                self._failed(error)
+                with suppress(Exception):  # nobody waits for ever, be there no memory even for this
+                    self._failed(error)
                 future.set_exception(error)
             else:
                 future.set_result(result)
