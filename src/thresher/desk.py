@@ -122,8 +122,8 @@ class Desk:
             )
         digest = model.save(first)
         self.journal.set_fact("written", digest)
-        note(self.journal, 0, digest)
         self.journal.set_fact("base", digest)
+        note(self.journal, 0, digest)
 
     def close(self) -> None:
         """Keep a snapshot, if something was learned since the last, and give the journal up."""

@@ -48,7 +48,12 @@ def note_found(journal: Journal) -> None:
 
 
 def _noted(journal: Journal) -> dict[int, str]:
-    return {int(position): digest for position, digest in json.loads(journal.fact(_NOTED) or "{}").items()}
+    """Return the digests of a journal's snapshots by position; if its note is damaged, that of the first alone."""
+    try:
+        noted = {int(position): str(digest) for position, digest in json.loads(journal.fact(_NOTED) or "{}").items()}
+    except (ValueError, AttributeError):
+        noted = {}
+    return noted | {0: str(journal.fact("base"))}
 
 
 def restored(journal: Journal, remarks: list[str], before: int | None = None) -> tuple[Categorizer, int]:
