@@ -117,6 +117,36 @@ def test_a_service_that_finds_no_memory_refuses_and_goes_on(nursery: Nursery, me
     assert statuses[503] > 0 or LIMITS < 30
 
 
+def test_a_correction_that_finds_no_memory_is_kept_or_refused_and_can_be_sent_again(
+    nursery: Nursery, memory: Path
+) -> None:
+    draw, statuses = new_draw(), Counter[int]()
+    model = begin_model(memory / "taught")
+    for number in range(LIMITS // 3):
+        with forked_service(nursery, model) as service, client_of(service) as client:
+            assert long_correction(client, f"{number}.0") == 201  # which loads what it runs
+            limit(service.pid, 2 ** draw.uniform(-4, 2) if number else 0.1)
+            kept = Counter(long_correction(client, f"{number}.{turn}") for turn in range(1, 5))
+            statuses += kept
+            assert kept.keys() <= {CLOSED, 201, 503}
+            if service.is_alive():
+                limit(service.pid, None)
+                service.stop()
+            assert service.running.wait() in (0, 71), service.running.said()
+            assert "a fault of ours" not in service.running.said()
+        records = check_ledger(model, Ledger(), with_contents=False)
+        with forked_service(nursery, model) as service, client_of(service) as client:
+            again = [long_correction(client, f"{number}.{turn}") for turn in range(5)]
+            assert again.count(200) >= 1 + kept[201], "one that was acknowledged is gone"
+            assert set(again) <= {200, 201}
+            assert again.count(200) == sum(record.id.startswith(f"{number}.") for record in records)
+            service.stop()
+    tell(
+        f"corrections with too little memory: {statuses[503]} refused, {statuses[CLOSED]} cut off, {statuses[201]} kept"
+    )
+    assert statuses[503] + statuses[CLOSED] > 0
+
+
 def limit(pid: int, megabytes: float | None) -> None:
     """Let a process take only so much more memory, or as much as it likes."""
     size = resource.RLIM_INFINITY
@@ -140,8 +170,18 @@ def large_requests(client: Client, size: int) -> list[int]:
 
 def status_of(client: Client, body: dict[str, Any]) -> int:
     """Ask, and return the status; none where there was not even memory to read what is asked, and none was answered."""
+    return answered(client, "/v1/categorize", body)
+
+
+def long_correction(client: Client, id: str) -> int:
+    """Teach a text of many new words, and return the status."""
+    text = " ".join(f"n{number}x{id}" for number in range(20_000))
+    return answered(client, "/v1/corrections", {"id": id, "text": text, "accept": ["energy"]})
+
+
+def answered(client: Client, path: str, body: dict[str, Any]) -> int:
     try:
-        return client.ask("POST", "/v1/categorize", body).status
+        return client.ask("POST", path, body).status
     except (OSError, HTTPException):
         client.connection.close()
         return CLOSED
