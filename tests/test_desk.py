@@ -243,7 +243,7 @@ def test_a_damaged_snapshot_gives_way_to_an_older_one(path: Path) -> None:
     newest.write_bytes(newest.read_bytes()[:-10])
     with Desk(path) as again:
         assert again.model.digest() == digest
-        assert again.remarks[0].endswith(" (an older snapshot is taken)")
+        assert again.remarks[0].endswith(") (an older snapshot is taken)")
     for file in journal_folder(path).glob("snapshot-*"):
         file.write_bytes(b"nothing")
     with pytest.raises(JournalError, match="no snapshot can be read"):

@@ -56,9 +56,11 @@ def test_the_process_of_another_user_lives(tmp_path: Path, monkeypatch: pytest.M
     def refused(pid: int, number: int) -> None:
         raise PermissionError(pid, number)
 
+    slept: list[float] = []
     descriptor = locked_with(tmp_path / LOCK, "1\n")
     monkeypatch.setattr(os, "kill", refused)
-    assert owner_of(tmp_path) == "1"
+    monkeypatch.setattr(time, "sleep", slept.append)
+    assert (owner_of(tmp_path), sum(slept)) == ("1", 0)
     os.close(descriptor)
 
 

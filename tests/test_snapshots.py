@@ -211,6 +211,7 @@ def test_a_snapshot_of_before_what_was_undone_stays(path: Path, monkeypatch: pyt
         assert positions(path) == [0, 3, 6]
         desk.undo("v", [3])  # the one of 3 holds it
         assert positions(path) == [0, 7]
+        assert sorted(json.loads(str(desk.journal.fact("snapshots")))) == ["0", "7"]  # of those that are there
 
 
 def test_a_snapshot_of_more_than_the_journal_has_is_not_taken(path: Path) -> None:
@@ -226,7 +227,9 @@ def test_a_snapshot_of_more_than_the_journal_has_is_not_taken(path: Path) -> Non
         assert again.position == 2
 
 
-def test_a_backup_is_a_desk(path: Path, tmp_path: Path) -> None:
+def test_a_backup_is_a_desk(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr("thresher.snapshots.sync_folder", synced.append)
     copy = tmp_path / "copy"
     copy.mkdir()
     with Desk(path, new=True) as desk:
@@ -235,6 +238,7 @@ def test_a_backup_is_a_desk(path: Path, tmp_path: Path) -> None:
         teach(desk, 2, first=4)
         (desk.journal.folder / "snapshot-of-mine.txt").write_bytes(b"not copied")
         backup(desk.journal, copy)
+        assert synced[-1] == tmp_path
         digest = desk.model.digest()
         teach(desk, 2, first=6)
     names = ["journal.sqlite3", "snapshot-0000000000.thresher", "snapshot-0000000004.thresher"]
