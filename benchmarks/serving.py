@@ -1,6 +1,6 @@
 """The service under load: requests, batches and corrections at the same time, and a start with a long journal.
 
-.venv/bin/python benchmarks/serving.py [--parts requests,batches,mixed,restart] [--markdown docs/service.md]
+.venv/bin/python benchmarks/serving.py [--parts requests,mixed,taught] [--markdown docs/service.md]
 
 It takes `wrk` (apt-get install wrk) as the load generator, which shares the two cores with the service: eight
 connections that each wait for an answer before they ask again. Corrections are sent at a steady rate by one thread of
@@ -37,7 +37,7 @@ from thresher.web.service import Service
 from thresher.web.tokens import Holder, Tokens
 
 TOKEN = "a-token-for-the-benchmark"
-PARTS = ("requests", "where", "batches", "mixed", "restart")
+PARTS = ("requests", "where", "batches", "mixed", "taught", "restart")
 CONNECTIONS, SECONDS, BATCH = 8, 8, 500
 RATE = 200  # corrections a second
 LONG = 100_900  # corrections in a journal, of which the last 900 are in no snapshot
@@ -61,14 +61,23 @@ def served(model: Path) -> Iterator[tuple[str, int]]:
 def wrk(port: int, body: bytes, folder: Path, seconds: int = SECONDS) -> dict[str, float]:
     """Ask for the categories of a body again and again; gives requests a second and latencies in milliseconds."""
     (folder / "body.json").write_bytes(body)
+    lines = [f'wrk.body = io.open("{folder}/body.json", "rb"):read("*a")']
+    return told_of(started(f"http://127.0.0.1:{port}/v1/categorize", lines, folder / "ask.lua", seconds))
+
+
+def started(url: str, lines: list[str], script: Path, seconds: int) -> subprocess.Popen[str]:
+    """Start to post to an address, in a way that a script says."""
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
-    lines = [f'wrk.headers["{name}"] = "{value}"' for name, value in headers.items()]
-    lines += ['wrk.method = "POST"', f'wrk.body = io.open("{folder}/body.json", "rb"):read("*a")']
-    (folder / "ask.lua").write_text("\n".join(lines))
-    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", f"{folder}/ask.lua"]
-    said = subprocess.run(
-        [*command, f"http://127.0.0.1:{port}/v1/categorize"], capture_output=True, text=True, check=True
-    ).stdout
+    told = [f'wrk.headers["{name}"] = "{value}"' for name, value in headers.items()]
+    script.write_text("\n".join(['wrk.method = "POST"', *told, *lines]))
+    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", str(script), url]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def told_of(process: subprocess.Popen[str]) -> dict[str, float]:
+    """Return what it told at its end: requests a second, and latencies in milliseconds."""
+    said = process.communicate()[0]
+    assert process.returncode == 0, said
     assert "Non-2xx" not in said, said
     units = {"us": 0.001, "ms": 1.0, "s": 1000.0}
     found = {
@@ -194,6 +203,34 @@ def mixed(folder: Path) -> list[list[Any]]:
     return [
         [f"one short document a request, {what}", f"{rate:,.0f} requests a second", f"{p50:.1f} ms, p99 {p99:.1f} ms"],
         ["those corrections, each durable", f"{len(times):,} in {3 * SECONDS} s", kept],
+    ]
+
+
+def taught(folder: Path) -> list[list[Any]]:
+    """Measure how soon the service says that it is well while eight teachers send one correction after the other."""
+    lines = [
+        "local sent = 0",
+        "request = function()",
+        "  sent = sent + 1",
+        """  local body = '{"id": "%d", "text": "the lamp %d is dark", "accept": ["lighting"]}'""",
+        "  return wrk.format(nil, nil, nil, string.format(body, sent, sent))",
+        "end",
+    ]
+    with served(demo_model(folder)) as (host, port):
+        teachers = started(f"http://127.0.0.1:{port}/v1/corrections", lines, folder / "teach.lua", SECONDS)
+        connection, waits = http.client.HTTPConnection(host, port), []
+        while teachers.poll() is None:
+            begun = time.perf_counter()
+            connection.request("GET", "/healthz")
+            connection.getresponse().read()
+            waits.append(1000 * (time.perf_counter() - begun))
+            time.sleep(0.01)
+        found = told_of(teachers)
+    what = f"{CONNECTIONS} teachers, one correction after the other, each durable"
+    latency = f"{np.median(waits):.1f} ms, p99 {np.quantile(waits, 0.99):.1f} ms"
+    return [
+        [what, f"{found['rate']:,.0f} corrections a second", f"{found['p50']:.1f} ms, p99 {found['p99']:.1f} ms"],
+        ["`/healthz` meanwhile", f"{len(waits):,} times", latency],
     ]
 
 

@@ -21,9 +21,10 @@ GOOD: dict[str, Any] = {"indptr": [0, 2, 3], "indices": [0, 2, 1], "data": [1.0,
 
 def read_only_memmap_out_of_range() -> Any:
     """An array of indices that lies in a read-only file and points beyond the last feature."""
-    path = Path(tempfile.mkdtemp()) / "indices"
-    np.array([0, 2, 99], dtype=np.int32).tofile(path)
-    return np.memmap(path, dtype=np.int32, mode="r")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "indices"
+        np.array([0, 2, 99], dtype=np.int32).tofile(path)
+        return np.memmap(path, dtype=np.int32, mode="r")  # which outlives the file's name
 
 
 KINDS: dict[str, dict[str, Any]] = {
