@@ -8,6 +8,7 @@ import pytest
 
 from thresher import Categorizer
 from thresher.errors import ThresherError
+from thresher.web.quality import evaluate_kept
 
 TEXTS = ["crude oil rose", "oil and gas", "wheat harvest", "corn and wheat", "gold mine", "silver and gold"] * 5
 CATEGORIES = ["energy", "energy", "grain", "grain", "metal", "metal"] * 5
@@ -60,6 +61,19 @@ def test_a_view_keeps_its_words_and_categories() -> None:
     assert view.categories == ["energy", "grain", "metal"]
     assert view.empty(["zinc"]).tolist() == [True]
     assert model.empty(["zinc"]).tolist() == [False]
+
+
+def test_a_view_keeps_no_document_whose_words_it_does_not_know() -> None:
+    """The kernels look up the weights of features without asking whether there are so many."""
+    model = Categorizer(min_count=1).fit(TEXTS, CATEGORIES)
+    view = model.view()
+    model.learn("tin and zinc and lead", accept=["tin"], complete=True)
+    model.learn(TEXTS[0], accept=["tin"], complete=True)  # in place of what was known of it
+    words = view.features.vocabulary.count
+    assert model.features.vocabulary.count > words
+    assert max(document.indices.max() for document in view.reservoir.documents) < words
+    assert {c for document in view.reservoir.documents for c in document.categories} == {0, 1, 2}
+    assert evaluate_kept(view).categories == ["energy", "grain", "metal"]
 
 
 def test_a_view_cannot_be_taught() -> None:

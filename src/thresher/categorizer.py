@@ -204,6 +204,7 @@ class Categorizer:
         """
         twin = copy(self)
         twin.features, twin.learner, twin.is_view = self.features.view(), self.learner.view(), True
+        twin.reservoir = Reservoir(self.reservoir.documents, self.reservoir.seen)  # with none that has later words
         return twin
 
     # -- looking -----------------------------------------------------------------------------------------------------

@@ -38,10 +38,10 @@ def measured(model: Categorizer, position: int, holdout: Sequence[Document]) -> 
 
 def evaluate_kept(model: Categorizer) -> Evaluation:
     """Return how a model does on the documents that it keeps; it has learned them, so that is flattering."""
-    documents = [document for document in list(model.reservoir.documents) if document.complete]
+    documents = [document for document in model.reservoir.documents if document.complete]
     truth = np.zeros((len(documents), len(model.categories)), dtype=np.bool_)
     for row, document in zip(truth, documents, strict=True):
-        row[[c for c in document.categories if c < len(row)]] = True
+        row[list(document.categories)] = True
     scores, accepted = model.decide_kept(documents)
     return Evaluation(model.categories, truth, scores, accepted, [str(i) for i in range(len(documents))])
 
