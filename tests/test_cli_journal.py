@@ -1,8 +1,10 @@
 """Corrections from the command line: kept, taken back, checked, exported, backed up, forgotten."""
 
+import errno
 import json
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 from cli import Run, said
 from thresher import Categorizer
+from thresher.cli.journal import _move
 from thresher.desk import Desk, journal_folder
 
 
@@ -43,6 +46,33 @@ def test_what_was_learned_is_undone_one_by_one(called: Run, model: Path) -> None
     assert called("undo", model, "--no-json").out.startswith("Undid 1 correction\nWrote ")
     assert digest_of(model) == first
     said(called("undo", model), 65, "nothing to undo")
+
+
+def test_what_was_kept_is_told_though_the_model_cannot_be_written(
+    called: Run, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device", str(model))
+
+    data = model.with_name("corrections.jsonl")
+    data.write_text('{"text": "tin mine", "accept": ["tin"]}\n{"text": "zinc", "accept": ["zinc"]}\n')
+    for arguments, kept in ((("learn", model, data), "2 of 2 corrections"), (("undo", model), "1 of 1 undo")):
+        with monkeypatch.context() as patch:
+            patch.setattr(Desk, "write_model", full)
+            ended = called(*arguments)
+        advice = f"do not give that again; thresher journal write {model} writes the model"
+        told, failed = ended.err.splitlines()
+        assert told.endswith(f"{journal_folder(model)}: has kept {kept} ({advice})")
+        assert failed == f"thresher: {model}: No space left on device"
+        assert ended.code == 74
+        before = digest_of(model)
+        written = json.loads(called("journal", "write", model).out)
+        assert written == {"model": str(model), "digest": digest_of(model)}
+        assert before != digest_of(model)
+    assert called("journal", "write", model, "--no-json").out == f"Wrote {model} (digest {digest_of(model)[:12]})\n"
+    said(called("journal", "write", model, "x"), 2, "write takes nothing after MODEL")
+    with Desk(model) as desk:
+        assert [record.undone_by for record in desk.journal.records()] == [None, 3, None]
 
 
 def test_the_corrections_of_one_person_are_undone(called: Run, model: Path) -> None:
@@ -190,3 +220,31 @@ def test_advice_on_a_journal_can_be_followed(called: Run, model: Path, tmp_path:
     for action in ("check", "export"):
         assert called("journal", action, tmp_path / "none.thresher").code in (65, 66)
     said(called("journal", "check", tmp_path / "none.thresher"), 66, "none.thresher: No such file or directory")
+
+
+def test_a_backup_is_moved_to_another_disk_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rename = Path.rename
+
+    def to_another_disk(path: Path, target: Path) -> Path:
+        if path.name == "backup-1":
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        return rename(path, target)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "rename", to_another_disk)
+    for copy in (full, shutil.copyfileobj):
+        backup, whole = tmp_path / "backup-1", tmp_path / "copy"
+        backup.mkdir()
+        (backup / "journal.sqlite3").write_bytes(b"records")
+        monkeypatch.setattr("thresher.cli.journal.shutil.copyfileobj", copy)
+        with suppress(OSError):
+            _move(backup, whole)
+        assert [found.name for found in tmp_path.iterdir()] == ([] if copy is full else ["copy"])
+    assert (whole / "journal.sqlite3").read_bytes() == b"records"
+    assert whole.stat().st_mode & 0o777 == 0o700
+    (tmp_path / "backup-2").mkdir()
+    with pytest.raises(FileNotFoundError):
+        _move(tmp_path / "backup-2", tmp_path / "nowhere" / "copy")
+    assert [found.name for found in tmp_path.iterdir()] == ["copy"]

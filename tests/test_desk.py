@@ -56,6 +56,31 @@ def test_a_repeated_correction_is_learned_once(path: Path) -> None:
         assert desk.model.digest() == digest
 
 
+def test_a_repeated_correction_whose_text_is_forgotten_is_known_by_what_stood_in_it(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        seq = desk.correct("a", "tin mine", accept=["metal"]).record.seq
+        desk.journal.forget_text(seq)
+        assert desk.correct("a", "tin mine", accept=["metal"]).repeated
+        with pytest.raises(RepeatedIdError):
+            desk.correct("a", "tin mines", accept=["metal"])
+        seq = desk.correct("b", "tin mine", accept=["metal"], document="7").record.seq
+        desk.journal.forget_text(seq)
+        assert desk.correct("b", "", accept=["metal"], document="7").repeated  # the document is forgotten too
+        with pytest.raises(RepeatedIdError):
+            desk.correct("b", "tin mine", accept=["metal"], document="8")
+
+
+def test_a_correction_tells_what_it_changed_though_a_snapshot_is_due(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("thresher.desk.SNAPSHOT_EVERY", 2)
+    with Desk(path, new=True) as desk:
+        for i in range(4):
+            effect = desk.correct(f"{i}", f"tin mine {i}", accept=["tin"]).record.effect
+            assert effect is not None
+            assert effect == desk.correct(f"{i}", f"tin mine {i}", accept=["tin"]).record.effect
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -314,6 +314,20 @@ def test_a_document_is_done_with_its_correction(folder: Path) -> None:
         assert documents(journal) == [("a", "open"), ("b", "done")]
 
 
+def test_a_document_is_open_again_once_no_correction_of_it_stands(folder: Path) -> None:
+    with Journal(folder, create=True) as journal:
+        add_documents(journal, a="one", b="two", c="three")
+        for id, document in (("1", "a"), ("2", "a"), ("3", "b"), ("4", "c")):
+            journal.append(id, "correction", "", {"categories": [], "document": document}, text="one")
+        with journal.transaction() as connection:
+            connection.execute("UPDATE records SET body = '{' WHERE seq = 4")  # damaged, and to be left out
+        journal.append("undo", "undo", "", {"seqs": [2]}, undoes=[2])
+        assert documents(journal) == [("a", "done"), ("b", "done"), ("c", "done")]
+        journal.append("both", "undo", "", {"seqs": [1, 3]}, undoes=[1, 3])
+        journal.append("skip", "skip", "", {"seqs": [4]}, undoes=[4])
+        assert documents(journal) == [("a", "open"), ("b", "open"), ("c", "done")]
+
+
 @pytest.mark.parametrize("length", [1, 5000])  # in a page with others, and over several pages of its own
 def test_a_forgotten_text_goes_with_its_documents_and_from_the_file(folder: Path, length: int) -> None:
     secret = "one secret " * length

@@ -26,7 +26,7 @@ def gone() -> int:
 
 def locked_with(path: Path, content: str) -> int:
     """Lock a file, and leave in it what a process left that has not said yet that it is the owner."""
-    descriptor = take_lock(path)
+    descriptor, _ = take_lock(path)
     path.write_text(content)
     return descriptor
 
@@ -66,7 +66,7 @@ def test_the_process_of_another_user_lives(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_lock_that_nobody_has_has_no_owner(tmp_path: Path) -> None:
     assert owner_of(tmp_path) is None
-    os.close(take_lock(tmp_path / LOCK))
+    os.close(take_lock(tmp_path / LOCK)[0])
     assert owner_of(tmp_path) is None
     assert (tmp_path / LOCK).stat().st_mode & 0o777 == 0o600
 
@@ -85,7 +85,7 @@ def test_a_lock_that_cannot_be_taken_for_another_reason_says_so(
 def test_a_lock_holds_the_number_of_its_owner_and_nothing_of_the_one_before(tmp_path: Path) -> None:
     path = tmp_path / LOCK
     path.write_text("12345678901234567890\nopen\n")
-    descriptor = take_lock(path)
+    descriptor, _ = take_lock(path)
     assert path.read_text() == f"{os.getpid()}\n"
     assert owner_of(tmp_path) == str(os.getpid())
     os.close(descriptor)
@@ -102,14 +102,14 @@ def test_a_lock_that_cannot_be_written_is_given_up(
         patch.setattr(os, "write", fail)
         with pytest.raises(error):
             take_lock(tmp_path / LOCK)
-    os.close(take_lock(tmp_path / LOCK))
+    os.close(take_lock(tmp_path / LOCK)[0])
 
 
 def test_asking_for_the_owner_leaves_nothing_open_and_nothing_locked(tmp_path: Path) -> None:
-    os.close(take_lock(tmp_path / LOCK))
+    os.close(take_lock(tmp_path / LOCK)[0])
     with no_more_open_files():
         owner_of(tmp_path)
-    descriptor = take_lock(tmp_path / LOCK)
+    descriptor, _ = take_lock(tmp_path / LOCK)
     with no_more_open_files():
         owner_of(tmp_path)
     os.close(descriptor)
@@ -121,14 +121,14 @@ def test_whoever_asks_for_the_owner_does_not_keep_another_from_the_lock(tmp_path
         fcntl.flock(asking, fcntl.LOCK_SH)
         done = threading.Timer(0.04, fcntl.flock, [asking, fcntl.LOCK_UN])
         done.start()
-        os.close(take_lock(tmp_path / LOCK))
+        os.close(take_lock(tmp_path / LOCK)[0])
         done.join()
 
 
 def test_a_lock_tells_whether_its_owner_ended_as_it_should(tmp_path: Path) -> None:
     path = tmp_path / LOCK
     assert not was_left_open(path)
-    descriptor = take_lock(path)
+    descriptor, _ = take_lock(path)
     assert not was_left_open(path)
     note_open(descriptor)
     assert was_left_open(path)
@@ -140,11 +140,32 @@ def test_a_lock_tells_whether_its_owner_ended_as_it_should(tmp_path: Path) -> No
     os.close(descriptor)
 
 
+def test_who_waits_for_a_lock_sees_how_it_was_left(tmp_path: Path) -> None:
+    first, left_open = take_lock(tmp_path / LOCK)
+    assert not left_open
+    note_open(first)
+
+    def close() -> None:
+        note_closed(first)
+        os.close(first)
+
+    closing = threading.Timer(0.04, close)
+    closing.start()
+    second, left_open = take_lock(tmp_path / LOCK)  # which begins while the first has it open
+    closing.join()
+    assert not left_open
+    note_open(second)
+    os.close(second)
+    third, left_open = take_lock(tmp_path / LOCK)
+    assert left_open
+    os.close(third)
+
+
 def test_what_finds_no_room_in_a_lock_is_not_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(descriptor: int, what: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    descriptor = take_lock(tmp_path / LOCK)
+    descriptor, _ = take_lock(tmp_path / LOCK)
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", fail)
         note_open(descriptor)
@@ -162,7 +183,7 @@ def test_a_free_lock_is_taken_at_once_and_another_is_tried_for_a_tenth_of_a_seco
 ) -> None:
     slept: list[float] = []
     monkeypatch.setattr(time, "sleep", slept.append)
-    descriptor = take_lock(tmp_path / LOCK)
+    descriptor, _ = take_lock(tmp_path / LOCK)
     assert sum(slept) == 0
     with pytest.raises(JournalBusyError, match=f"process {os.getpid()} "):
         take_lock(tmp_path / LOCK)

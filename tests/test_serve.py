@@ -147,6 +147,25 @@ def test_it_says_where_to_open_it_with_its_token(tmp_path: Path) -> None:
     assert not told.exists()
 
 
+def test_a_service_that_cannot_say_where_it_is_ends(tmp_path: Path) -> None:
+    model = new_model(tmp_path)
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [*COMMAND, "serve", str(model), "--port", "0"], stdout=full, stderr=subprocess.PIPE, timeout=60
+        )
+    assert (ended.returncode, ended.stderr) == (74, b"thresher: standard output: No space left on device\n")
+    assert not (journal_folder(model) / ADDRESS).exists()
+
+
+def test_more_documents_than_there_is_room_for_are_told(
+    called: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("thresher.web.pool.MOST_DOCUMENTS", 2)
+    (tmp_path / "texts.csv").write_text("text\none\ntwo\nthree\n")
+    ended = called("serve", tmp_path / "texts.csv", "--categories", "a=one,b=two", "--port", "0")
+    said(ended, 65, "there is room for 2 documents to review, and not for so many more")
+
+
 def test_the_token_may_come_from_outside_and_each_person_have_one(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens.toml"
     tokens.write_text('[ada]\nrole = "teacher"\ntoken = "token-of-ada"\n')

@@ -116,6 +116,25 @@ def test_a_backup_is_a_journal_of_its_own(fresh: Served, tmp_path: Path) -> None
         assert (desk.model.digest(), desk.position) == (digest, 1)
 
 
+def test_a_full_disk_is_told_of_a_backup_too(fresh: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    fresh.correct(text="plank", accept=["metals"])
+    with monkeypatch.context() as patch:
+        patch.setattr("thresher.snapshots.shutil.copyfileobj", full)
+        check_problem(fresh.client().post("/v1/backup", json={}), 507)
+    assert not list(journal_folder(fresh.model).glob("*backup-*"))
+    fresh.post("/v1/backup", {})
+
+
+def test_a_model_that_is_gone_is_not_taken_up(fresh: Served) -> None:
+    fresh.model.rename(fresh.model.with_name("elsewhere"))
+    told = check_problem(fresh.client().post("/v1/model/reload", json={}), 409)
+    assert told["detail"] == "the model's file cannot be read: no such file or directory"
+    fresh.correct(text="plank", accept=["metals"])
+
+
 def test_metrics_count_answers_by_route_and_status(fresh: Served) -> None:
     fresh.correct(text="plank", accept=["metals"])
     fresh.client().get("/v1/categories/one"), fresh.client().get("/v1/categories/two"), fresh.client().get("/nothing")

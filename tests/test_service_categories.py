@@ -36,6 +36,20 @@ def test_a_category_shows_its_words_its_curve_and_its_mistakes(fresh: Served) ->
     assert check_problem(fresh.client().get("/v1/categories/metal"), 404)["nearest"] == ["metals"]
 
 
+def test_a_category_is_shown_as_it_was_though_it_is_renamed_meanwhile(
+    fresh: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rename(*_: object) -> None:
+        monkeypatch.undo()
+        fresh.post("/v1/categories", {"change": "rename", "name": "energy", "into": "power"})
+
+    monkeypatch.setattr("thresher.web.service.check_known", rename)
+    found = fresh.service.category("energy")
+    assert found["name"] == "energy"
+    assert found["curve"]
+    check_problem(fresh.client().get("/v1/categories/energy"), 404)
+
+
 def test_measures_are_null_where_there_is_nothing_to_measure(fresh: Served) -> None:
     fresh.post("/v1/categories", {"change": "new", "name": "bees"})
     row = fresh.get("/v1/categories/bees")

@@ -132,6 +132,27 @@ def test_a_text_that_was_forgotten_is_no_document_any_more(tmp_path: Path) -> No
         assert running.get("/v1/queue", state="open")["total"] == 0
 
 
+def test_a_correction_of_a_document_that_was_forgotten_may_be_sent_again(tmp_path: Path) -> None:
+    model = new_model(tmp_path)
+    with served(model) as running:
+        running.post("/v1/documents", {"documents": [{"id": "7", "text": TEXT}]})
+        seq = running.correct(id="one", document="7", accept=["grain"])["seq"]
+    with Journal(f"{model}.journal") as journal:
+        journal.forget_text(seq)
+    with served(model) as running:
+        assert running.correct(id="one", document="7", accept=["grain"], status=200)["seq"] == seq
+        running.correct(id="one", document="7", accept=["metals"], status=409)
+        running.correct(id="one", document="8", accept=["grain"], status=404)
+
+
+def test_seed_words_are_not_given_to_a_name_that_a_category_had(desk: Served) -> None:
+    new = {"id": "hornets", "change": "new", "name": "hornets"}
+    desk.post("/v1/categories", new)
+    desk.post("/v1/categories", {"change": "rename", "name": "hornets", "into": "Vespa"})
+    check_problem(desk.client().post("/v1/categories", json=new | {"words": ["sting"]}), 409)
+    assert "hornets" not in desk.post("/v1/categories", new)["categories"]
+
+
 def test_many_documents_are_not_explained_at_once(desk: Served) -> None:
     found = desk.client().post("/v1/categorize", json={"documents": ["oil"] * 1001, "explain": True})
     check_problem(found, 422)

@@ -71,6 +71,21 @@ def test_a_snapshot_that_finds_no_room_for_effects_is_tried_again_later(
         assert desk.remarks == ["full (a snapshot could not be written; nothing is lost)"]
 
 
+def test_a_desk_that_finds_no_room_at_its_end_has_lost_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise JournalFullError("full")
+
+    with monkeypatch.context() as patch:
+        with Desk(path, new=True) as desk:
+            teach(desk, 5)
+            digest = desk.model.digest()
+            patch.setattr(Journal, "keep_effects", full)
+        assert desk.remarks == ["full (a snapshot could not be written; nothing is lost)"] * 2
+    with Desk(path) as again:
+        assert (again.model.digest(), again.remarks) == (digest, [])
+        assert all(record.effect for record in map(again.with_effect, again.journal.records()))
+
+
 def test_an_error_that_is_no_lack_of_room_is_not_passed_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thresher.desk.SNAPSHOT_EVERY", 1)
     desk = Desk(path, new=True)
@@ -227,18 +242,28 @@ def test_a_snapshot_of_more_than_the_journal_has_is_not_taken(path: Path) -> Non
         assert again.position == 2
 
 
+def failing(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
 def test_a_backup_is_a_desk(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[Path] = []
     monkeypatch.setattr("thresher.snapshots.sync_folder", synced.append)
     copy = tmp_path / "copy"
-    copy.mkdir()
     with Desk(path, new=True) as desk:
         teach(desk, 4)
         desk.snapshot()
         teach(desk, 2, first=4)
         (desk.journal.folder / "snapshot-of-mine.txt").write_bytes(b"not copied")
+        with monkeypatch.context() as patch:
+            patch.setattr("thresher.snapshots.shutil.copyfileobj", failing)
+            with pytest.raises(OSError, match="No space"):
+                backup(desk.journal, copy)
+        assert not any("copy" in found.name for found in tmp_path.iterdir())
+        assert not synced
         backup(desk.journal, copy)
-        assert synced[-1] == tmp_path
+        assert (synced[-1], copy.stat().st_mode & 0o777) == (tmp_path, 0o700)
+        assert not list(tmp_path.glob(".copy*"))
         digest = desk.model.digest()
         teach(desk, 2, first=6)
     names = ["journal.sqlite3", "snapshot-0000000000.thresher", "snapshot-0000000004.thresher"]

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "soak" / "coverage"
 WHOLE = (
     "desk",
+    "desk_openings",
     "journal",
     "journal_lock",
     "journal_record",

@@ -44,9 +44,9 @@ from _pytest.runner import runtestprotocol
 ROOT = Path(__file__).parents[1]
 MODULES = (
     "whole_file", "store", "model_header", "journal_lock", "journal_record", "journal_schema", "journal", "replay",
-    "snapshots", "desk",
+    "snapshots", "desk_openings", "desk",
 )  # fmt: skip
-TESTS = (*MODULES, "desk_openings", "desk_refusals", "cli_journal", "lost_files", "places", "golden", "contents")
+TESTS = (*MODULES, "desk_refusals", "cli_journal", "lost_files", "places", "golden", "contents")
 ENOUGH = 0.9
 IDLE, BUSY, MEMORY = 30, 300, 8 * 2**30  # seconds without and with computing, and bytes of addresses, for a child
 TESTED = 5  # seconds; of the tests that run a line, as many are tried as need so long without a fault

@@ -6,12 +6,13 @@ The folder of the journal holds the model that it began with and the newest two 
 import errno
 import os
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from thresher.categorizer import Categorizer
 from thresher.category_names import category_set
+from thresher.desk_openings import begin, check_is_written, check_missing, losses
 from thresher.errors import (
     JournalBrokenError,
     JournalError,
@@ -21,11 +22,9 @@ from thresher.errors import (
     ThresherError,
 )
 from thresher.explanation import Correction
-from thresher.journal import ADDRESS, FILE, Journal, Record
-from thresher.journal_lock import LOCK
+from thresher.journal import Journal, Record
 from thresher.replay import apply, change_categories, features_digest, text_of, told
 from thresher.snapshots import note, note_found, position_of, remove_undone, restored, snapshot_path, snapshots_in
-from thresher.store import read_model
 from thresher.teaching import check_words
 from thresher.text.analysers import Text
 from thresher.text.features import FeatureCounts
@@ -61,7 +60,7 @@ class Desk:
         self.path = Path(model)
         own = Path(folder or journal_folder(model))
         if not Journal.is_in(own):
-            _check_missing(self.path, own, new)
+            check_missing(self.path, own, new)
         self.journal = Journal(own, create=new is not False)
         self.remarks: list[str] = []
         self.failed_at = 0
@@ -73,64 +72,23 @@ class Desk:
             raise
 
     def _open(self) -> None:
-        self._look_for_losses()
+        self.remarks += losses(self.journal)
         if self.journal.fact("base") is None:
-            self._begin()
+            begin(self.journal, self.path)
         remove_undone(self.journal)
         note_found(self.journal)
         self.model, self.position = restored(self.journal, self.remarks)
         self._snapshot_at = self._tried_at = self.position
         self._replay(self.model, self.position, tell=True)
         self.position = self.journal.last()
-        written = self.journal.fact("written")
-        found = Categorizer.load(self.path).digest() if self.path.exists() else written
-        if found == self.model.digest() and found != written:  # a process was killed before it could note that
-            self.journal.set_fact("written", found)
-        elif found not in (written, self.model.digest()):
-            raise JournalError(
-                f"{self.path}: this is not the model of {self.journal.folder} "
-                "(move the folder away to begin anew, or the file to take the journal's model)"
-            )
-
-    def _look_for_losses(self) -> None:
-        """Refuse a journal that is empty and was not; say of one that it has lost records, as far as that shows."""
-        last = self.journal.last()
-        beyond = [path.name for path in snapshots_in(self.journal.folder) if position_of(path) > last]
-        if beyond and self.journal.fact("base") is None:
-            raise JournalError(
-                f"{self.journal.path}: this journal is empty, and {beyond[-1]} was made of one that was not "
-                "(put that one back, or move the folder away to begin anew)"
-            )
-        if last and self.journal.fact("base") is None:
-            raise JournalError(f"{self.journal.path}: it is damaged: it has records, and not what it began with")
-        if beyond:
-            lost = f"records {last + 1} to {position_of(Path(beyond[-1]))} are missing, which {beyond[-1]} has"
-            self.remarks.append(f"{self.journal.path}: {lost}")
-        for name in beyond:  # or it would be taken for one of the records to come
-            (self.journal.folder / name).rename(self.journal.folder / f"lost-{name}")
-        if self.journal.lost_log:
-            killed = "the process that had it was killed, and its log is gone since"
-            self.remarks.append(f"{self.journal.path}: {killed}: what was corrected last may be lost")
-
-    def _begin(self) -> None:
-        """Keep the model to begin with; one that is there already is of a process that was killed, and the same."""
-        model, first = Categorizer.load(self.path), snapshot_path(self.journal.folder, 0)
-        if first.exists() and Categorizer.load(first).digest() != model.digest():
-            raise JournalError(
-                f"{self.journal.path}: this journal is empty, and was begun with another model than {self.path} "
-                "(put that journal back, or move the folder away to begin anew)"
-            )
-        digest = model.save(first)
-        self.journal.set_fact("written", digest)
-        self.journal.set_fact("base", digest)
-        note(self.journal, 0, digest)
+        check_is_written(self.journal, self.path, self.model.digest())
 
     def close(self) -> None:
         """Keep a snapshot, if something was learned since the last, and give the journal up."""
         try:
             if self.position > self._snapshot_at and not self.is_stuck():
-                self.snapshot()
-            self.keep_effects()
+                self._try_to(self.snapshot)
+            self._try_to(self.keep_effects)
         finally:
             self.journal.close()
 
@@ -180,7 +138,7 @@ class Desk:
         body |= {} if document is None else {"document": document}
         known = self._known(id)
         if known is not None:
-            if known.kind != "correction" or known.body != body or known.text not in (None, text):
+            if known.kind != "correction" or known.body != body or not self._is_of(known, text):
                 raise RepeatedIdError(f"the id {id!r} is that of record {known.seq}, which says something else")
             return Taught(self.with_effect(known), None, True)
         found = self.model.features.found_in(text)
@@ -191,8 +149,14 @@ class Desk:
             effects=self.effects,
         )  # fmt: skip
         self.effects = {}
-        correction = self._applied(record, text)
-        return Taught(self.with_effect(record), correction, False)
+        correction, effect = self._applied(record, text)
+        return Taught(record._replace(effect=effect), correction, False)
+
+    def _is_of(self, record: Record, text: Text) -> bool:
+        """Tell whether a record is of a text; if its own is forgotten, by its document or by what stood in it."""
+        if record.text is not None or "document" in record.body:
+            return record.text in (None, text)
+        return record.digest == features_digest(self.model.features.found_in(text))
 
     def with_effect(self, record: Record) -> Record:
         """Return a `record` with its effect, if that is known and not written yet."""
@@ -251,15 +215,15 @@ class Desk:
         self._applied(record, None)
         return record
 
-    def _applied(self, record: Record, text: Text | None) -> Correction | None:
+    def _applied(self, record: Record, text: Text | None) -> tuple[Correction | None, dict[str, Any] | None]:
         self.failed_at = record.seq  # whatever is raised from here on, and be it by a signal
         correction, effect = told(self.model, record, text)
         if effect is not None:
             self.effects[record.seq] = effect
         self.position, self.failed_at = record.seq, 0
         if self.position - self._tried_at >= SNAPSHOT_EVERY:
-            self._try_snapshot()
-        return correction
+            self._try_to(self.snapshot)
+        return correction, effect
 
     def undo(self, id: str, seqs: Iterable[int], user: str = "") -> Record:
         """Take the records `seqs` back: the model becomes what it would be without them, which is replayed.
@@ -274,10 +238,9 @@ class Desk:
             if known.kind != "undo" or known.body != {"seqs": undone}:
                 raise RepeatedIdError(f"the id {id!r} is that of record {known.seq}, which says something else")
             return known
-        by_seq = {seq: record for seq in undone for record in self.journal.records(seq - 1, 1) if record.seq == seq}
         for seq in undone:
-            record = by_seq.get(seq)
-            if record is None or record.kind not in ("correction", "categories"):
+            record = next(self.journal.records(seq - 1, 1), None)
+            if record is None or record.seq != seq or record.kind not in ("correction", "categories"):
                 raise JournalError(f"record {seq} is no correction that could be undone")
             if record.undone_by is not None:
                 raise JournalError(f"record {seq} was undone already, by record {record.undone_by}")
@@ -285,7 +248,7 @@ class Desk:
         record = self.journal.append(id, "undo", user, {"seqs": undone}, undoes=undone)
         self.model, self.position = model, record.seq
         remove_undone(self.journal)
-        self._try_snapshot()
+        self._try_to(self.snapshot)
         return record
 
     def _without(self, undone: list[int]) -> Categorizer:
@@ -313,11 +276,11 @@ class Desk:
                 old.unlink()
         return path
 
-    def _try_snapshot(self) -> None:
-        """Write a snapshot if there is room for it: what it would hold is kept already, and what was said is true."""
+    def _try_to(self, keep: Callable[[], object]) -> None:
+        """Write a snapshot, or effects, if there is room: what is needed is kept already, and what was said is true."""
         self._tried_at = self.position
         try:
-            self.snapshot()
+            keep()
         except (OSError, JournalFullError) as error:
             if isinstance(error, OSError) and error.errno == errno.EIO:
                 raise JournalBrokenError(f"{error} (look after the disk, then start again)") from None
@@ -354,20 +317,6 @@ class Desk:
                     raise JournalError(
                         f"{self.journal.folder}: record {record.seq} cannot be applied: {error} ({advice})"
                     ) from None
-
-
-def _check_missing(model: Path, folder: Path, new: bool | None) -> None:
-    """Refuse to begin a journal for a model that had one, unless that is wanted."""
-    begun = (LOCK, FILE, ADDRESS, ".")  # what a process leaves that was killed before there was a journal
-    left = folder.is_dir() and any(not path.name.startswith(begun) for path in folder.iterdir())
-    had_one = left or "journal" in read_model(model).about
-    if had_one and not new:
-        advice = "put it back; learn or serve with --new-journal begins a new one"
-        raise JournalError(f"{model}: its journal is missing, there is none in {folder} ({advice})")
-    if new is False:
-        raise JournalError(f"{model}: it has no journal yet, there is none in {folder} (learn or serve begins one)")
-    if left:
-        folder.rename(folder.with_name(f"{folder.name}.left-{secrets.token_hex(3)}"))
 
 
 def skip(folder: str | os.PathLike[str], seq: int, user: str = "") -> Record:

@@ -5,14 +5,14 @@ A record is never changed but in two ways: it may be marked as undone by a later
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
 from thresher.errors import JournalBrokenError, JournalBusyError, JournalError, JournalFullError, printable
-from thresher.journal_lock import LOCK, note_closed, note_open, take_lock, was_left_open
+from thresher.journal_lock import LOCK, note_closed, note_open, take_lock
 from thresher.journal_record import (
     DamagedError,
     Record,
@@ -68,8 +68,7 @@ class Journal:
         if (kind := file_system_of(self.folder)) in REMOTE:
             advice = "its locks and syncs cannot be relied on; keep the journal on a local disk with --journal"
             raise JournalError(f"{self.folder}: is on a network file system, {kind} ({advice})")
-        left_open = was_left_open(self.folder / LOCK)
-        self._lock = take_lock(self.folder / LOCK)
+        self._lock, left_open = take_lock(self.folder / LOCK)
         try:
             self._check_is_whole()
             self.lost_log = left_open and not self._files()[1].exists()
@@ -141,7 +140,7 @@ class Journal:
         text: Any = None,
         features: list[tuple[str, int]] | None = None,
         digest: str = "",
-        undoes: Iterable[int] = (),
+        undoes: Sequence[int] = (),
         effects: Mapping[int, dict[str, Any]] | None = None,
     ) -> Record:
         """Write one record and return it once it is on the disk; one whose id is known already is returned as it is.
@@ -149,7 +148,8 @@ class Journal:
         `id`, `kind`, `user`, `body`, `text`, `features` and `digest` are those of `Record`; the records `undoes` are
         marked as undone by it.
 
-        With it go the `effects` of records before. A document to review that its body names is done.
+        With it go the `effects` of records before. A document to review that its body names is done; one whose last
+        correction it undoes is open again.
         """
         if not 0 < len(id) <= LONGEST_ID:
             raise JournalError(f"the id {id[:20]!r} is none (allowed: 1 to {LONGEST_ID} characters)")
@@ -164,10 +164,21 @@ class Journal:
             connection.execute(f"INSERT INTO records VALUES ({places}, ?)", (*values, seal(*values)))
             for undone in undoes:
                 self._change(undone, "undone_by", seq)
+            if undoes:
+                self._reopen_documents(seq)
             if "document" in body:
                 connection.execute("UPDATE documents SET state = 'done' WHERE id = ?", (body["document"],))
             self._write_effects(effects or {})
         return Record(seq, id, kind, time, user, body, text, features, digest, None)
+
+    def _reopen_documents(self, seq: int) -> None:
+        """Let documents be reviewed again of whose corrections a record has undone the last that stood."""
+        document = "CASE WHEN json_valid(body) THEN json_extract(body, '$.document') END"  # one to skip may be damaged
+        undone = f"SELECT {document} FROM records WHERE undone_by = ?"
+        standing = f"SELECT {document} AS id FROM records WHERE undone_by IS NULL"
+        standing = f"SELECT id FROM ({standing}) WHERE id IS NOT NULL"
+        query = f"UPDATE documents SET state = 'open' WHERE id IN ({undone}) AND id NOT IN ({standing})"
+        self._connection.execute(query, (seq,))
 
     def keep_effects(self, effects: Mapping[int, dict[str, Any]]) -> None:
         """Write down what records changed: their `effects` by number."""

@@ -14,18 +14,22 @@ _OPEN = b"open\n"
 _ATTEMPTS, _PATIENCE, _PAUSE = 10, 50, 0.01  # to take the lock, to learn who has it, and seconds between
 
 
-def take_lock(path: Path) -> int:
-    """Return an open file that this process alone has locked; closing it gives the lock up."""
+def take_lock(path: Path) -> tuple[int, bool]:
+    """Return an open file that this process alone has locked, and whether it was left open as `was_left_open` says.
+
+    Closing it gives the lock up.
+    """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         if not _is_taken(descriptor):
             raise JournalBusyError(f"{path.parent}: process {_owner(descriptor)} has the journal (stop it first)")
+        left_open = was_left_open(path)  # now, as whoever had it may have closed it meanwhile
         os.truncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())
     except BaseException:
         os.close(descriptor)
         raise
-    return descriptor
+    return descriptor, left_open
 
 
 def owner_of(folder: str | os.PathLike[str]) -> str | None:

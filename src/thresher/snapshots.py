@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -95,9 +96,19 @@ def remove_undone(journal: Journal) -> None:
 
 
 def backup(journal: Journal, folder: str | os.PathLike[str]) -> None:
-    """Write a copy of a `journal`, and of the snapshots that it can be replayed from, into a `folder`."""
-    journal.backup(Path(folder) / journal.path.name)
-    for path in snapshots_in(journal.folder):
-        with path.open("rb") as file, whole_file(Path(folder) / path.name) as copy:
-            shutil.copyfileobj(file, copy)
-    sync_folder(Path(folder).parent)
+    """Write a copy of a `journal`, and of the snapshots that it can be replayed from, to a new `folder`.
+
+    It is there once it is on the disk, whole, or not at all.
+    """
+    whole = Path(folder)
+    half = Path(tempfile.mkdtemp(prefix=f".{whole.name}-", dir=whole.parent))
+    try:
+        journal.backup(half / journal.path.name)
+        for path in snapshots_in(journal.folder):
+            with path.open("rb") as file, whole_file(half / path.name) as copy:
+                shutil.copyfileobj(file, copy)
+        half.rename(whole)
+    except BaseException:
+        shutil.rmtree(half, ignore_errors=True)
+        raise
+    sync_folder(whole.parent)

@@ -201,7 +201,6 @@ class DeskMachine(RuleBasedStateMachine):
         place = self.root / str(len(list(self.root.iterdir())))
         place.mkdir()
         model = place / self.path.name
-        journal_folder(model).mkdir()
         backup(self.desk.journal, journal_folder(model))
         if with_file and self.path.exists():
             shutil.copyfile(self.path, model)

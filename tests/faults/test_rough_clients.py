@@ -2,10 +2,13 @@
 
 import socket
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Event
+
+import pytest
 
 from faults.harness import TOKEN, Client, Service, client_of, forked_service, number_of, slow_commits
 from faults.nursery import Nursery
@@ -14,7 +17,8 @@ HEAD = "Host: 127.0.0.1:{port}\r\nAuthorization: Bearer " + TOKEN + "\r\nContent
 BIG = b'{"text": "' + b"a" * 2_000_000 + b'"}'
 MOST_MORE = 8_000  # kB
 DEADLINE = number_of("THRESHER_DEADLINE", 2)  # seconds; the service's own is 15
-SLOW, TEACHERS = 300, 8
+IMPATIENT = f"from thresher.web import guards, serving\nguards.DEADLINE = serving.DEADLINE = {DEADLINE}"
+SLOW, DEAF, TEACHERS = 300, 50, 8
 
 
 def request(service: Service, method: str, path: str, *headers: str) -> bytes:
@@ -91,8 +95,7 @@ def refused(service: Service, headers: list[str], body: bytes) -> int:
 
 def test_hundreds_of_slow_clients_are_left_and_keep_no_one_waiting(nursery: Nursery, model: Path) -> None:
     """Half send the head of a request byte by byte, half its body; fifteen bytes come within the deadline."""
-    impatient = f"from thresher.web import guards, serving\nguards.DEADLINE = serving.DEADLINE = {DEADLINE}"
-    with forked_service(nursery, model, impatient) as service, client_of(service) as client:
+    with forked_service(nursery, model, IMPATIENT) as service, client_of(service) as client:
         head, body = b"GET /v1/mo", request(service, "POST", "/v1/corrections", "Content-Length: 500")
         start, waits, ended = time.monotonic(), list[float](), list[float]()
         slow = {socket.create_connection(("127.0.0.1", service.port), timeout=20) for _ in range(SLOW)}
@@ -126,6 +129,43 @@ def has_ended(one: socket.socket) -> bool:
         return False
     except OSError:
         return True
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only Linux ends such connections")
+def test_clients_that_take_no_answers_are_left(nursery: Nursery, model: Path) -> None:
+    """Each asks for more than all buffers on the way can hold, and never reads."""
+    with forked_service(nursery, model, IMPATIENT) as service, ExitStack() as stack:
+        before, asked = open_sockets(service), 150 * request(service, "GET", "/openapi.json", "Accept: */*")
+        for _ in range(DEAF):
+            deaf = stack.enter_context(socket.socket())
+            deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            deaf.connect(("127.0.0.1", service.port))
+            deaf.setblocking(False)
+            with suppress(BlockingIOError):
+                deaf.send(asked)
+        start = time.monotonic()
+        until(lambda: open_sockets(service) > before, 20)
+        until(lambda: open_sockets(service) == before, 10 * DEADLINE + 20)
+        print(f"{DEAF} deaf clients: left after {time.monotonic() - start:.1f} s")
+        with client_of(service) as client:
+            assert client.ask("GET", "/healthz").status == 200
+
+
+def open_sockets(service: Service) -> int:
+    """Return how many sockets a service has open."""
+    found = 0
+    for descriptor in Path(f"/proc/{service.pid}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            found += str(descriptor.readlink()).startswith("socket:")
+    return found
+
+
+def until(is_so: Callable[[], bool], seconds: float) -> None:
+    """Wait for something to be so."""
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 # -- S7: too often -----------------------------------------------------------------------------------------------------

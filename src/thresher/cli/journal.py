@@ -1,7 +1,8 @@
 """`thresher undo` and `thresher journal`: corrections taken back, checked, exported, backed up, forgotten."""
 
+import errno
 import shutil
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import uuid4
@@ -9,15 +10,15 @@ from uuid import uuid4
 import typer
 
 from thresher.cli.failures import OutputError, UsageError
-from thresher.cli.models import opened_desk
+from thresher.cli.models import opened_desk, saying_what_is_kept
 from thresher.cli.options import JournalOption, ModelArgument
 from thresher.cli.shell import Shell
 from thresher.sizes import counted
 
 if TYPE_CHECKING:
-    from thresher.journal import Journal, Record
+    from thresher.journal import Journal
 
-ACTIONS = ("check", "export", "backup", "forget", "skip")
+ACTIONS = ("check", "export", "write", "backup", "forget", "skip")
 
 
 def undo(
@@ -36,33 +37,36 @@ def undo(
         raise UsageError("--id names one correction (leave --user and --since out)")
     first = _time(since) if since is not None else None
     with opened_desk(model, shell, new=False, folder=journal) as desk:
-        found = [record for record in desk.journal.records() if record.kind == "correction" and not record.undone_by]
-        if id is not None:
-            found = [record for record in found if record.id == id]
-        elif user is not None or first is not None:
-            found = [record for record in found if user in (None, record.user) and _is_since(record, first)]
-        else:
-            found = found[-1:]
+        found = _standing(desk.journal, {"id": id, "user": user, "time": first})
         before = desk.model.digest()
-        desk.undo(uuid4().hex, [record.seq for record in found])
-        digest = desk.write_model()
+        with saying_what_is_kept(desk, shell, "1 undo"):
+            desk.undo(uuid4().hex, list(found))
+            digest = desk.write_model()
     if shell.json:
-        ids = [record.id for record in found]
-        shell.emit({"undone": ids, "digest_before": before, "digest": digest, "model": str(model)})
+        shell.emit({"undone": list(found.values()), "digest_before": before, "digest": digest, "model": str(model)})
         return
     shell.say(f"Undid {counted(len(found), 'correction', 'corrections')}")
     shell.say(f"Wrote {model} (digest {before[:12]} before, {digest[:12]} now)")
 
 
-def _time(given: str) -> datetime:
+def _standing(journal: "Journal", asked: dict[str, str | None]) -> dict[int, str]:
+    """Return the numbers and ids of the corrections that stand and are as asked; of the last one if nothing is asked.
+
+    A time is the first that is meant.
+    """
+    known = {name: value for name, value in asked.items() if value is not None}
+    wanted = "".join(f" AND {name} {'>=' if name == 'time' else '='} ?" for name in known)
+    query = f"SELECT seq, id FROM records WHERE kind = 'correction' AND undone_by IS NULL{wanted}"
+    order = "ORDER BY seq" if known else "ORDER BY seq DESC LIMIT 1"
+    return dict(journal.query(f"{query} {order}", *known.values()))
+
+
+def _time(given: str) -> str:
+    """Return a time as a journal writes it."""
     try:
-        return datetime.fromisoformat(given).astimezone()
+        return datetime.fromisoformat(given).astimezone(UTC).isoformat(timespec="milliseconds")
     except (ValueError, OverflowError):  # the latter of a time that is of no year any more in this zone
         raise UsageError(f"--since {given!r} is no time (write it as 2026-01-31T12:00)") from None
-
-
-def _is_since(record: "Record", first: datetime | None) -> bool:
-    return first is None or datetime.fromisoformat(record.time) >= first
 
 
 def journal(
@@ -75,7 +79,7 @@ def journal(
     ] = None,
     journal: JournalOption = None,
 ) -> None:
-    """Look after the journal of a model: check it, export its corrections, back it up, forget a text, skip a record.
+    """Look after the journal of a model: check it, write its model, export, back it up, forget a text, skip a record.
 
     thresher journal export desk.thresher > corrections.jsonl
     """
@@ -84,7 +88,7 @@ def journal(
 
     if action not in ACTIONS:
         raise UsageError(f"{action!r} is nothing to do with a journal (allowed: {', '.join(ACTIONS)})")
-    if (what is None) != (action in ("check", "export")):
+    if (what is None) != (action in ("check", "export", "write")):
         needed = {"backup": "a new folder", "forget": "the id of a correction", "skip": "the number of a record"}
         raise UsageError(f"{action} takes {needed.get(action, 'nothing')} after MODEL")
     folder = journal or journal_folder(model)
@@ -93,6 +97,9 @@ def journal(
         return
     if action == "check":
         _check(shell, model, folder)
+        return
+    if action == "write":
+        _write(shell, model, folder)
         return
     if action == "backup" and (where := _service_of(folder)) is not None:
         _running_backup(shell, folder, Path(str(what)), where)
@@ -125,6 +132,15 @@ def _check(shell: Shell, model: Path, folder: Path) -> None:
         shell.say(
             f"{found['records']:,} records, {undone:,} of them undone; replayed digest {str(found['digest'])[:12]}"
         )
+
+
+def _write(shell: Shell, model: Path, folder: Path) -> None:
+    with opened_desk(model, shell, new=False, folder=folder) as desk:
+        digest = desk.write_model()
+    if shell.json:
+        shell.emit({"model": str(model), "digest": digest})
+    else:
+        shell.say(f"Wrote {model} (digest {digest[:12]})")
 
 
 def _export(shell: Shell, opened: "Journal") -> None:
@@ -171,18 +187,39 @@ def _running_backup(shell: Shell, journal: Path, folder: Path, where: dict[str, 
     direct = build_opener(ProxyHandler({}))  # the token is for nobody else
     with direct.open(Request(f"{where['url']}/v1/backup", b"{}", headers), timeout=3600) as answer:
         found = json.load(answer)
-    shutil.move(journal / found["folder"], folder)
+    _move(journal / found["folder"], folder)
     if shell.json:
         shell.emit({"records": found["records"], "folder": str(folder)})
     else:
         shell.say(f"Wrote {found['records']:,} records to {folder}")
 
 
+def _move(folder: Path, whole: Path) -> None:
+    """Move a folder, be it to another disk, where it is once it is whole; else it is nowhere."""
+    from thresher.whole_file import sync_folder, whole_file
+
+    half = whole.with_name(f".{whole.name}-{folder.name}")
+    try:
+        try:
+            folder.rename(whole)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            half.mkdir(mode=0o700)
+            for path in folder.iterdir():
+                with path.open("rb") as file, whole_file(half / path.name) as copy:
+                    shutil.copyfileobj(file, copy)
+            half.rename(whole)
+        sync_folder(whole.parent)
+    finally:
+        shutil.rmtree(half, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _backup(shell: Shell, opened: "Journal", folder: Path) -> None:
     from thresher.snapshots import backup
 
     _check_new(folder)
-    folder.mkdir(mode=0o700)
     backup(opened, folder)
     if shell.json:
         shell.emit({"records": opened.last(), "folder": str(folder)})

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import typer
 
-from thresher.cli.models import has_journal, loaded_model, opened_desk
+from thresher.cli.models import has_journal, loaded_model, opened_desk, saying_what_is_kept
 from thresher.cli.options import DataArgument, ForceOption, JournalOption, ModelArgument, Read, check_is_text
 from thresher.cli.outputs import check_model_output
 from thresher.cli.shell import Shell
@@ -51,9 +51,10 @@ def learn(
         with opened_desk(model, shell, new=True if new_journal else None, folder=journal) as desk:
             categorizer = deepcopy(desk.model)
             before, known, right_before = _tried(categorizer, corrections)
-            for correction in corrections:
-                correction.keep(desk, user)
-            digest = desk.write_model()
+            with saying_what_is_kept(desk, shell, counted(len(corrections), "correction", "corrections")):
+                for correction in corrections:
+                    correction.keep(desk, user)
+                digest = desk.write_model()
     shell.remarks_on(reading)
     record = {
         "documents": len(corrections),

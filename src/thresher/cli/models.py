@@ -1,12 +1,15 @@
 """Models from files, for the verbs that look or learn: read with the least that the command line needs."""
 
 import sys
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thresher.cli.options import whole_number
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from thresher.categorizer import Categorizer
     from thresher.cli.shell import Shell
     from thresher.desk import Desk
@@ -29,15 +32,36 @@ def has_journal(path: Path, folder: Path | None = None) -> bool:
     return Journal.is_in(folder or journal_folder(path))
 
 
-def opened_desk(path: Path, shell: "Shell", new: bool | None = None, folder: Path | None = None) -> "Desk":
-    """Return the model in a file with its journal, and say what the journal has to remark."""
+@contextmanager
+def opened_desk(path: Path, shell: "Shell", new: bool | None = None, folder: Path | None = None) -> "Iterator[Desk]":
+    """Give the model in a file with its journal, and say what the journal has to remark."""
     import_numba()
     from thresher.desk import Desk
 
     desk = Desk(path, folder, new=new)
-    for remark in desk.remarks:
-        shell.remark(remark)
-    return desk
+    told = len(desk.remarks)
+    try:
+        with desk:
+            for remark in desk.remarks[:told]:
+                shell.remark(remark)
+            yield desk
+    finally:  # of what came up meanwhile
+        for remark in desk.remarks[told:]:
+            shell.remark(remark)
+
+
+@contextmanager
+def saying_what_is_kept(desk: "Desk", shell: "Shell", of: str) -> "Iterator[None]":
+    """Say, if the block does not come to its end, what it kept all the same: given again, that would be kept twice."""
+    before = desk.position
+    try:
+        yield
+    except BaseException:
+        with suppress(Exception):
+            if kept := desk.journal.last() - before:
+                advice = f"do not give that again; thresher journal write {desk.path} writes the model"
+                shell.remark(f"{desk.journal.folder}: has kept {kept:,} of {of} ({advice})")
+        raise
 
 
 def import_numba() -> None:

@@ -82,14 +82,19 @@ def serve(
         first, held_out = _prepared(shell, read, given, model, categories, holdout)
         url = f"http://{'localhost' if host in ('0.0.0.0', '::') else f'[{host}]' if ':' in host else host}:{bound}"
 
+        announced: list[Path] = []
+
         def ready(service: "Service") -> None:
             for remark in service.desk.remarks:
                 shell.remark(remark)
-            serving.announce(folder, url, shared)
+            announced.append(serving.announce(folder, url, shared))
             _say(shell, url, shared, service)
 
-        serving.serve(_service(model, folder, new_journal, first, held_out), rules, listening, ready)
-        (folder / "service.json").unlink(missing_ok=True)
+        try:
+            serving.serve(_service(model, folder, new_journal, first, held_out), rules, listening, ready)
+        finally:
+            for path in announced:
+                path.unlink(missing_ok=True)
 
 
 def _say(shell: Shell, url: str, token: str | None, service: "Service") -> None:

@@ -6,12 +6,20 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from thresher.errors import ThresherError
 from thresher.journal import Journal
 from thresher.text.analysers import Text
 from thresher.web.problems import Problem
 
 MOST_DOCUMENTS, MOST_LETTERS = 200_000, 500_000_000
 STATES = ("open", "unsure", "done")
+
+
+class PoolFullError(Problem, ThresherError):
+    """There is no room for so many documents to review."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(413, detail)
 
 
 class Pooled(NamedTuple):
@@ -62,7 +70,7 @@ class Pool:
                 new.setdefault(name, Pooled(name, text, "open"))
         letters = sum(len(document.plain) for document in new.values())
         if len(self.documents) + len(new) > MOST_DOCUMENTS or self._letters + letters > MOST_LETTERS:
-            raise Problem(413, f"there is room for {MOST_DOCUMENTS:,} documents to review, and not for so many more")
+            raise PoolFullError(f"there is room for {MOST_DOCUMENTS:,} documents to review, and not for so many more")
         with self._journal.transaction() as connection:
             rows = [
                 (document.id, json.dumps(document.text, ensure_ascii=False), document.state)
@@ -92,6 +100,11 @@ class Pool:
         """Take note that a document was corrected; the journal has written it down."""
         if id in self.documents:
             self.documents[id] = self.documents[id]._replace(state="done")
+
+    def undone(self, id: str | None) -> None:
+        """Take note that a correction of a document was taken back; the journal has written down what it is now."""
+        for state, *_ in self._journal.query("SELECT state FROM documents WHERE id = ?", id):
+            self.documents[str(id)] = self.documents[str(id)]._replace(state=state)
 
     def counts(self) -> dict[str, int]:
         """Return how many there are of each state, and of all."""

@@ -42,7 +42,7 @@ def as_problem(error: errors.ThresherError | MemoryError) -> Problem:
     if isinstance(error, MemoryError):
         return busy("there is not enough memory for this (send less at once, or again later)")
     if isinstance(error, errors.JournalFullError):
-        return Problem(507, "the disk is full: nothing was kept or learned (make room, and send it again)")
+        return Problem(507, "the disk is full (make room, and send the same again)")
     if isinstance(error, errors.JournalBrokenError):
         return busy("the journal cannot be written; the service is ending")
     if isinstance(error, errors.RepeatedIdError):

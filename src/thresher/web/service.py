@@ -4,8 +4,9 @@ Whoever looks uses `view`, which is replaced after each correction and never wai
 journal, goes through `write`.
 """
 
+import errno
 import logging
-import shutil
+import secrets
 import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -17,7 +18,7 @@ from thresher import __version__
 from thresher.categorizer import Categorizer
 from thresher.datasets.document import Document
 from thresher.desk import Desk
-from thresher.errors import JournalBrokenError, JournalError, ThresherError
+from thresher.errors import JournalBrokenError, JournalError, RepeatedIdError, ThresherError
 from thresher.journal import ADDRESS, LONGEST_ID, Record
 from thresher.renames import Renames
 from thresher.snapshots import backup
@@ -203,13 +204,10 @@ class Service:
         ]
         return document | {"corrections": said, "disagreement": disagreement(said)}
 
-    def measured(self) -> quality.Quality | None:
-        """Return how well the categories do now; None before anything was learned."""
-        return self.watch.measured(*self.shown, self.renames)
-
     def categories(self) -> dict[str, Any]:
         """Return all categories and how well they do."""
-        model, found = self.view, self.measured()
+        model, position = self.shown
+        found = self.watch.measured(model, position, self.renames)
         rows = [self._category(model, found, name) for name in model.categories]
         return {"categories": rows, "measured_on": self._measured_on(found)}
 
@@ -222,9 +220,9 @@ class Service:
 
     def category(self, name: str) -> dict[str, Any]:
         """Return what is known of one category, but for the latest mistakes."""
-        model = self.view
+        model, position = self.shown
         check_known(name, model.categories)
-        found = self.measured()
+        found = self.watch.measured(model, position, self.renames)
         about = self._category(model, found, name)
         about |= answers.strongest_words(model, name)
         about["curve"] = quality.curve(found, name, about["threshold"]) if found else []
@@ -238,7 +236,7 @@ class Service:
 
     def stats(self) -> dict[str, Any]:
         """Return how the model has done since the journal began."""
-        found = self.measured() if self.watch.holdout else None
+        found = self.watch.measured(*self.shown, self.renames) if self.watch.holdout else None
         held_out = None if found is None else self.watch.summary(found)
         return self.tally.summary() | {"holdout": held_out, "documents": self.pool.counts()}
 
@@ -258,7 +256,7 @@ class Service:
     def correct(self, given: CorrectionIn, user: str) -> tuple[dict[str, Any], bool]:
         """Keep and learn a correction; returns what it did, and whether it was known already."""
         known = self.desk.journal.by_id(given.id)
-        text = self._text_of(given) if known is None or known.text is None else self._repeated_text(given, known)
+        text = self._text_of(given) if known is None else self._repeated_text(given, known)
         renamed = self._renamed(given, known)
         taught = self.desk.correct(
             given.id,
@@ -295,7 +293,7 @@ class Service:
     def _repeated_text(self, given: CorrectionIn, known: Record) -> Text:
         """Return the text of a correction that was sent before; its document may be gone meanwhile."""
         same = given.document is not None and known.body.get("document") == given.document
-        text: Text = known.text if same else self._text_of(given)
+        text: Text = (known.text or "") if same else self._text_of(given)  # nothing, if it is forgotten
         return text
 
     def _renamed(self, given: CorrectionIn, before: Record | None) -> dict[str, str]:
@@ -320,6 +318,8 @@ class Service:
             for name in names if given.change == "new" else [into] if into else []:
                 check_new(name, self.desk.model.categories, but=names)
             self._check_words(f"{id} words", words, names)
+        elif words and names[0] not in self.desk.model.categories and self.desk.journal.by_id(f"{id} words") is None:
+            raise RepeatedIdError("the words of a category that has another name now are something else")
         record = self.desk.change_categories(id, given.change, names, into=into, threshold=threshold, user=user)
         try:
             if words:
@@ -351,16 +351,10 @@ class Service:
             undone_by = self.desk.undo(uuid4().hex, both, user).seq
             self._read_records()
             self._publish()
-            self._reopen(record.body.get("document"))
+            self.pool.undone(record.body.get("document"))
         else:
             undone_by = record.undone_by
         return {"seq": undone_by, "id": id, "undone": record.seq, "position": self.desk.position}
-
-    def _reopen(self, document: str | None) -> None:
-        """Let a document be reviewed again if no correction of it stands."""
-        standing = "SELECT 1 FROM records WHERE undone_by IS NULL AND json_extract(body, '$.document') = ? LIMIT 1"
-        if document in self.pool.documents and not self.desk.journal.query(standing, document):
-            self.pool.set_state(str(document), "open")
 
     def corrections(self, limit: int, after: int | None, before: int | None, newest: bool) -> dict[str, Any]:
         """Return a page of the journal."""
@@ -372,18 +366,21 @@ class Service:
 
     def backup(self) -> dict[str, Any]:
         """Write a copy of the journal beside it, and return the name of its folder and how many records it has."""
-        half = Path(tempfile.mkdtemp(prefix=".backup-", dir=self.desk.journal.folder))
+        name = f"backup-{secrets.token_hex(6)}"
         try:
-            backup(self.desk.journal, half)
-            whole = half.rename(half.with_name(half.name.removeprefix(".")))
-        except BaseException:
-            shutil.rmtree(half, ignore_errors=True)
-            raise
-        return {"folder": whole.name, "records": self.desk.position}
+            backup(self.desk.journal, self.desk.journal.folder / name)
+        except OSError as error:
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            said = f"the backup could not be written: {str(error.strerror).lower()}"
+            raise Problem(507 if full else 503, said) from None
+        return {"folder": name, "records": self.desk.position}
 
     def reload(self, new_journal: bool) -> dict[str, Any]:
         """Take up the model's file if it is another than what was learned from; its journal is put aside."""
-        found, desk = Categorizer.load(self.desk.path).digest(), self.desk
+        try:
+            found, desk = Categorizer.load(self.desk.path).digest(), self.desk
+        except OSError as error:
+            raise Problem(409, f"the model's file cannot be read: {str(error.strerror).lower()}") from None
         if found in (desk.journal.fact("written"), self.digest()):
             return {"changed": False, "digest": self.digest()}
         if not new_journal:

@@ -34,8 +34,11 @@ class PromptProtocol(H11Protocol):
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Begin a connection, whose first request must come soon."""
+        """Begin a connection, whose first request must come soon, and which ends if answers are not taken."""
         super().connection_made(transport)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
+            connection = transport.get_extra_info("socket")
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1000 * DEADLINE))
         self._wait()
 
     def data_received(self, data: bytes) -> None:
@@ -166,10 +169,14 @@ def serve(
     logging.getLogger("uvicorn.error").addFilter(_is_news)
 
     def opened(done: "Future[None]") -> None:
-        if done.exception() is None:
-            gc.collect()
-            gc.freeze()  # or else looking through all that was imported halts every request for 40 ms now and then
+        if done.exception() is not None:
+            return
+        gc.collect()
+        gc.freeze()  # or else looking through all that was imported halts every request for 40 ms now and then
+        try:
             ready(service)
+        except BaseException as error:  # nobody would know where it is, nor its token
+            ended(error)
 
     # Only who can be reached is ready, and so nobody is told before.
     running.append(Server(config, lambda: service.opening.add_done_callback(opened)))
