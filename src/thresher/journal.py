@@ -165,20 +165,20 @@ class Journal:
             for undone in undoes:
                 self._change(undone, "undone_by", seq)
             if undoes:
-                self._reopen_documents(seq)
+                self._reopen_documents(undoes)
             if "document" in body:
                 connection.execute("UPDATE documents SET state = 'done' WHERE id = ?", (body["document"],))
             self._write_effects(effects or {})
         return Record(seq, id, kind, time, user, body, text, features, digest, None)
 
-    def _reopen_documents(self, seq: int) -> None:
-        """Let documents be reviewed again of whose corrections a record has undone the last that stood."""
+    def _reopen_documents(self, undone: Sequence[int]) -> None:
+        """Let documents of records that were undone be reviewed again, unless another of their corrections stands."""
         document = "CASE WHEN json_valid(body) THEN json_extract(body, '$.document') END"  # one to skip may be damaged
-        undone = f"SELECT {document} FROM records WHERE undone_by = ?"
+        those = f"SELECT {document} FROM records WHERE seq IN (SELECT value FROM json_each(?))"
         standing = f"SELECT {document} AS id FROM records WHERE undone_by IS NULL"
         standing = f"SELECT id FROM ({standing}) WHERE id IS NOT NULL"
-        query = f"UPDATE documents SET state = 'open' WHERE id IN ({undone}) AND id NOT IN ({standing})"
-        self._connection.execute(query, (seq,))
+        query = f"UPDATE documents SET state = 'open' WHERE id IN ({those}) AND id NOT IN ({standing})"
+        self._connection.execute(query, (pack(list(undone)),))
 
     def keep_effects(self, effects: Mapping[int, dict[str, Any]]) -> None:
         """Write down what records changed: their `effects` by number."""
