@@ -1,5 +1,7 @@
 """A compressed model fits its size, says what that cost, and goes on as any other."""
 
+from contextlib import suppress
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +9,7 @@ import pytest
 
 from corpora import made_up
 from thresher import Categorizer
+from thresher.compression import file_size
 from thresher.errors import NotFittedError, ParameterError
 from thresher.text.features import TextFeatures
 
@@ -90,6 +93,33 @@ def test_size_that_no_model_has_is_refused_with_the_smallest() -> None:
     with pytest.raises(ValueError, match=r"too small \(allowed: from \d+ bytes"):
         model.compress("1kB")
     assert model.digest() == before
+
+
+def test_a_size_that_leaves_no_weight_is_refused() -> None:
+    model = Categorizer(preset="fast", min_count=1).fit(
+        ["crude oil", "oil", "wheat", "corn"] * 3, ["a", "a", "b", "b"] * 3
+    )
+    sizes, refused = range(file_size(model), 0, -40), 0
+    for size in sizes:
+        try:
+            deepcopy(model).compress(size)
+        except ParameterError:
+            refused += 1
+    assert 0 < refused < len(sizes)
+
+
+def test_features_that_differ_in_a_last_nul_are_not_mistaken() -> None:
+    def analyser(text: str) -> list[str]:
+        return [word.lower() + "\0" if word.isupper() else word for word in text.split()]
+
+    texts = ["a b c A", "b c d", "x y z", "x z w"] * 6
+    model = Categorizer(preset="fast", analyser=analyser, min_count=1).fit(texts, ["p", "p", "q", "q"] * 6)
+    for size in range(file_size(model), file_size(model) - 1400, -50):
+        smaller = deepcopy(model)
+        with suppress(ParameterError):
+            smaller.compress(size)
+        assert len(smaller.features.names) == smaller.learner.n_features_
+        assert all((one.indices < smaller.learner.n_features_).all() for one in smaller.reservoir.documents)
 
 
 def test_model_that_has_learned_nothing_cannot_be_compressed() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from problems import Problem, degenerate_problems, random_problem
 from thresher import Rows
+from thresher.errors import ParameterError
 from thresher.kernels.elementary import exponential
 from thresher.kernels.exponentiated_gradient import (
     SERIES,
@@ -139,3 +140,11 @@ def test_a_long_training_neither_overflows_nor_loses_the_sum() -> None:
     fitted.fit(problem.rows, labels, n_categories=5)
     assert np.isfinite(fitted.weights_).all()
     np.testing.assert_allclose(fitted.weights_.sum(axis=0), 1, rtol=1e-6)
+
+
+def test_what_would_overflow_is_refused() -> None:
+    for wrong in (0.0, 1e39, math.inf, math.nan):
+        with pytest.raises(ParameterError, match="out of range"):
+            ExponentiatedGradient(total=wrong)
+        with pytest.raises(ParameterError, match="out of range"):
+            ExponentiatedGradient(rate=wrong)

@@ -9,6 +9,7 @@ import pytest
 from problems import LEARNERS, Problem, as_rows, assert_same_bits, random_problem, weights_in_blocks
 from thresher import BalancedWinnow, Labels, Perceptron, PositiveWinnow, Rows
 from thresher.errors import NotFittedError
+from thresher.learners.blocks import Blocks
 from thresher.learners.labels import judgements
 from thresher.learners.slices import SLICE_WORK, slices
 from thresher.learners.training import Progress
@@ -339,6 +340,30 @@ def test_interrupted_training_changes_nothing() -> None:
     with pytest.raises(KeyboardInterrupt):
         learner.fit(rows, labels, progress=press_ctrl_c)
     assert state(learner) == before
+
+
+@pytest.mark.parametrize("late_start", ["initial", "zero"])
+def test_a_category_that_an_interrupt_took_away_leaves_nothing_to_the_next(
+    late_start: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(blocks: Blocks, *given: Any) -> Any:
+        learn(blocks, *given)
+        raise KeyboardInterrupt
+
+    learn = Blocks._learn
+    documents = [{0: 1.0, 1: 1.0}, {2: 1.0, 3: 1.0}]
+    rows, one, other = (as_rows(some, 4) for some in (documents, documents[:1], documents[1:]))
+    first, second = (
+        BalancedWinnow(block_width=4, average=True, late_start=late_start).fit(rows, [[0], [1]]) for _ in range(2)
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(Blocks, "_learn", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            first.partial_fit(one, [[2]])
+    assert first.n_categories_ == 2
+    for learner in (first, second):
+        learner.partial_fit(other, [[2]])
+    np.testing.assert_array_equal(first.weights_[2], second.weights_[2])
 
 
 def test_interrupted_partial_fit_changes_nothing() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from problems import LEARNERS, assert_same_bits, random_problem
 from thresher import BalancedWinnow, Categorizer, RegularizedWinnow, Rows
-from thresher.errors import ModelFileError, ParameterError
+from thresher.errors import ModelFileError, ParameterError, RowsError
 from thresher.learners.labels import judgements
 from thresher.learners.listed_weights import ListedWeights
 from thresher.settings import MOST_DENSE, complete_settings, sized
@@ -206,3 +206,24 @@ def test_averaged_weights_are_compressed_by_what_they_score() -> None:
     np.testing.assert_array_equal(model.learner.weights_[scoring.categories, scoring.features], scoring.weight)
     assert (scoring.weight != listed(model).entries().weight).any()
     assert model.compress("5800B").weights_before == np.count_nonzero(scoring.weight)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_weights_are_asked_only_of_what_there_is(sparse: bool) -> None:
+    problem = random_problem(5, n_rows=20, n_features=30, n_categories=4)
+    learner = BalancedWinnow(sparse=sparse, discard=False).fit(problem.rows, problem.labels)
+    assert len(learner.category_weights(0, np.array([0, learner.n_features_ - 1]))) == 2
+    assert len(learner.category_weights(0, np.array([], dtype=np.int64))) == 0
+    for category, feature in ((0, learner.n_features_), (0, 10**12), (0, -1), (learner.n_categories_, 0), (-1, 0)):
+        with pytest.raises(RowsError, match=r"reach from .* \(allowed: 0 to \d+\)"):
+            learner.category_weights(category, np.array([feature]))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_model_whose_categories_are_all_retired_decides_nothing(sparse: bool) -> None:
+    model = Categorizer(preset="paper", sparse=sparse, discard=False, min_count=1).fit(TEXTS, CATEGORIES)
+    for name in list(model.categories):
+        model.retire_category(name)
+    assert model.predict(TEXTS[:3]) == [[], [], []]
+    model.learn("crude oil", accept=["new"])
+    assert model.categories == ["new"]

@@ -308,3 +308,6 @@ def test_text_classifier_takes_indicators_too() -> None:
     model = TextClassifier(settings={"thresholds": "fixed"}).fit(TEXTS, Y)
     np.testing.assert_array_equal(model.predict(TEXTS), Y)
     assert model.decision_function(TEXTS).shape == (30, 3)
+    with pytest.raises(ValueError, match="one class"):
+        model.fit(TEXTS, ["grain"] * 30)
+    np.testing.assert_array_equal(model.predict(TEXTS), Y)  # as it was

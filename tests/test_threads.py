@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -74,6 +75,28 @@ def test_a_view_predicts_while_the_model_learns() -> None:
             model.partial_fit([text], [names])
         done.set()
         assert looking.result(30) > 0
+
+
+def test_no_thread_looks_at_a_model_while_who_asked_it_may_teach_it() -> None:
+    texts = [f"crude oil n{i % 197} n{i % 31}" for i in range(768 * 4)]
+    model = Categorizer(preset="fast", n_threads=2, min_count=1).fit(["oil", "wheat"] * 4, ["a", "b"] * 4)
+    for i, _ in enumerate(model.categorize(texts)):
+        if i % 100 == 0:
+            model.learn(f"n{i} oil", accept=["a"])  # its word has a number before it has a weight
+    assert model.features.vocabulary.count == model.learner.n_features_
+    asked = threading.Event()
+
+    def look(item: int) -> int:
+        assert not asked.is_set()
+        time.sleep(0.01)
+        assert not asked.is_set()
+        return item
+
+    for number, item in enumerate(threads.in_turns(look, range(20), 3)):
+        assert item == number
+        asked.set()
+        time.sleep(0.005)
+        asked.clear()
 
 
 def test_saves_at_once_to_one_path_leave_one_whole_model(tmp_path: Path) -> None:

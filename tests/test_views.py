@@ -100,6 +100,16 @@ def test_a_view_may_be_changed_without_the_model() -> None:
     assert model.digest() == digest
 
 
+def test_a_new_category_of_a_view_takes_no_place_of_the_models() -> None:
+    model = Categorizer(min_count=1).fit(TEXTS, CATEGORIES)
+    view = model.view()
+    model.learn("crude harvest mine", accept=["mixed"])  # known words: the weights stay where they are
+    digest = model.digest()
+    view.add_category("x")
+    assert (model.digest(), view.categories[-1]) == (digest, "x")
+    assert model.predict(["crude harvest mine"]) == [["mixed"]]
+
+
 def test_a_view_of_sparse_weights_stays_as_it_was() -> None:
     model = Categorizer(preset="paper", learner="perceptron", average=True, discard=False, sparse=True, min_count=1)
     model.fit(TEXTS, CATEGORIES)

@@ -1,5 +1,6 @@
 """The vocabulary is a dict from names to numbers in the order of first sight, with a cap."""
 
+import pickle
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -139,6 +140,17 @@ def test_names_that_collide_in_the_low_bits_keep_their_own_numbers() -> None:
         known = by_dict(reserved + colliding, {}, MANY)
         assert numbers(vocabulary, reserved + colliding) == known
         assert numbers(vocabulary, reserved + colliding, grow=False) == known
+
+
+def test_a_vocabulary_of_another_process_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its table came by pickle, with hashes that were made of other seeds."""
+    names = [f"n{i}" for i in range(1000)]
+    vocabulary = Vocabulary.from_names(tokens(names).letters, tokens(names).stops)
+    there = pickle.dumps(vocabulary)
+    monkeypatch.setattr(vocabulary_module, "SEEDS", tuple(seed ^ 2 for seed in vocabulary_module.SEEDS))
+    here = pickle.loads(there)
+    assert numbers(here, [*names, "new", "n7"]) == [*range(1000), 1000, 7]
+    assert numbers(here, [*names, "new"], grow=False) == [*range(1001)]
 
 
 def test_names_of_one_hash_keep_their_own_numbers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -214,7 +214,10 @@ class Categorizer:
         return list(chain.from_iterable(scored(self, texts, partial(accepted_names, self))))
 
     def categorize(self, texts: Iterable[Text], *, top: int | None = None) -> Iterator[Prediction]:
-        """Yield for each of the `texts`, as it comes, the categories that the policy accepts; or the `top` best."""
+        """Yield for each of the `texts`, as it comes, the categories that the policy accepts; or the `top` best.
+
+        The model may be taught meanwhile; some hundreds of texts are looked at together, with what it knows then.
+        """
         _check_top(top)
 
         def found(scores: Scores, empty: Empty) -> list[Prediction]:
@@ -224,7 +227,7 @@ class Categorizer:
             told = self.decisions.told(scores, documents, numbers, cuts)
             return predictions(self.categories, documents, numbers, *told, empty)
 
-        return chain.from_iterable(scored(self, texts, found))
+        return chain.from_iterable(scored(self, texts, found, lazily=not self.is_view))
 
     def empty(self, texts: Iterable[Text]) -> NDArray[np.bool_]:
         """Tell for each of the `texts` whether it has no feature that the model knows: then it gets no categories."""

@@ -69,13 +69,13 @@ def compress(model: "Categorizer", size: str | int) -> Compression:
         middle = (low + high + 1) // 2
         fits = file_size(_trimmed(model, importance, middle, limit)) <= limit
         low, high = (middle, high) if fits else (low, middle - 1)
-    chosen = _trimmed(model, importance, low, limit) if size_before > limit else model
+    chosen = _trimmed(model, importance, max(low, 1), limit) if size_before > limit else model
     if file_size(chosen) > limit:
         raise ParameterError(f"size={size!r} is too small (allowed: from {file_size(chosen)} bytes for this model)")
     after = _decided(chosen, model)
     if chosen is not model:
         room = limit - file_size(chosen) + sum(8 * len(kept.indices) + 40 for kept in chosen.reservoir.documents)
-        numbers = np.flatnonzero(np.isin(model.features.names, chosen.features.names))
+        numbers = _places_of(chosen, model)
         chosen.reservoir = _fitting(model.reservoir.with_features(numbers), room * 9 // 10)
     documents = len(model.reservoir.documents)
     either = int(np.count_nonzero(decided | after))
@@ -153,6 +153,12 @@ def _with(
     return smaller
 
 
+def _places_of(smaller: "Categorizer", model: "Categorizer") -> NDArray[np.int64]:
+    """Return the numbers that the features of a smaller model have in the one that it was made from."""
+    known = set(smaller.features.names)
+    return np.array([i for i, name in enumerate(model.features.names) if name in known], dtype=np.int64)
+
+
 def _fitting(reservoir: Reservoir, room: int) -> Reservoir:
     """Return a reservoir with as many of the documents as fit, evenly chosen."""
     sizes = np.array([8 * len(document.indices) + 40 for document in reservoir.documents], dtype=np.int64)
@@ -165,7 +171,7 @@ def _decided(model: "Categorizer", original: "Categorizer | None" = None) -> NDA
     """Return what the model decides on the documents that it, or the one that it was made from, keeps."""
     reservoir = model.reservoir
     if original is not None and original is not model:
-        numbers = np.flatnonzero(np.isin(original.features.names, model.features.names))
+        numbers = _places_of(model, original)
         reservoir = original.reservoir.with_features(numbers)
     if not reservoir.documents:
         return np.zeros((0, 0), dtype=np.bool_)

@@ -79,6 +79,6 @@ def weights_at(model: "Categorizer", rows: Rows, categories: list[int]) -> dict[
             known, weights = rows.indices, np.zeros(len(rows.indices), dtype=np.float32)
             if rows.n_features > model.learner.n_features_:
                 known = known[known < model.learner.n_features_]
-            weights[: len(known)] = model.learner.category_weights(c, known, last=True)
+            weights[: len(known)] = model.learner._fitted().category_weights(c, known, last=True)
             found[model.categories[c]] = weights
     return found

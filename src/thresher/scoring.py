@@ -15,7 +15,7 @@ from thresher.settings import constant_of
 from thresher.text.analysers import Text
 from thresher.text.batches import batches
 from thresher.text.strengths import WEIGHED, weighed
-from thresher.threads import ahead
+from thresher.threads import ahead, in_turns
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
@@ -38,8 +38,13 @@ def strong_rows(model: "Categorizer", rows: Rows) -> Rows:
     return weighed(rows, idf, strength, documents, constant if constant and model.features.has_constant else 0.0)
 
 
-def scored(model: "Categorizer", texts: Iterable[Text], use: Callable[[Scores, Empty], Result]) -> Iterator[Result]:
-    """Yield what is made of the raw scores of batches of texts, and of which texts have no feature; on threads."""
+def scored(
+    model: "Categorizer", texts: Iterable[Text], use: Callable[[Scores, Empty], Result], lazily: bool = False
+) -> Iterator[Result]:
+    """Yield what is made of the raw scores of batches of texts, and of which texts have no feature; on threads.
+
+    Who asks `lazily` may teach the model between one batch and the next: then no thread looks at it.
+    """
     if not model.learner.is_fitted:
         raise NotFittedError("this Categorizer has learned nothing yet (call fit, partial_fit or learn first)")
 
@@ -49,7 +54,8 @@ def scored(model: "Categorizer", texts: Iterable[Text], use: Callable[[Scores, E
         return [use(model.learner.score_checked(part), np.diff(part.indptr) == 0) for part in parts]
 
     n_threads = 1 if model.features.analyser.remembers else model.features.n_threads
-    yield from chain.from_iterable(ahead(score, batches(texts), n_threads))
+    made = in_turns if lazily else ahead
+    yield from chain.from_iterable(made(score, batches(texts), n_threads))
 
 
 def decided(

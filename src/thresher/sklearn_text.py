@@ -110,17 +110,17 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from the start: `X` are texts, and `y` holds a class for each, or is a label indicator."""
         target = np.asarray(y)
-        self._multilabel = target.ndim == 2
-        classes = np.arange(target.shape[1]) if self._multilabel else np.unique(target)
-        if not self._multilabel and len(classes) < 2:
+        multilabel = target.ndim == 2
+        classes = np.arange(target.shape[1]) if multilabel else np.unique(target)
+        if not multilabel and len(classes) < 2:
             raise ValueError("y has one class, and telling texts apart needs at least two classes")
         names = [str(number) for number in range(len(classes))]
-        if self._multilabel:
+        if multilabel:
             labels: list[Any] = [[names[c] for c in np.flatnonzero(row)] for row in target]
         else:
             labels = [names[c] for c in np.searchsorted(classes, target)]
         model = Categorizer(preset=self.preset, **(self.settings or {}))
-        self.categorizer_ = model.fit(X, labels)
+        self.categorizer_, self._multilabel = model.fit(X, labels), multilabel
         self.classes_, self._columns = classes, [names.index(name) for name in model.categories]
         return self
 

@@ -54,6 +54,23 @@ def count_threads(n_threads: int | None) -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def in_turns(function: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
+    """Yield function(item) for each item, in order, as `ahead` does; but no thread works while the caller has its turn.
+
+    >>> list(in_turns(abs, [-1, 2, -3], n_threads=2))
+    [1, 2, 3]
+    """
+    remaining = iter(items)
+    first = list(islice(remaining, 2))
+    if len(first) < 2 or n_threads == 1:
+        yield from map(function, chain(first, remaining))
+        return
+    remaining = chain(first, remaining)
+    with thread_pool(n_threads) as pool:
+        while some := list(islice(remaining, n_threads)):
+            yield from list(pool.map(function, some))
+
+
 def ahead(function: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
     """Yield function(item) for each item, in order, made by threads that run a few items ahead; a single one by none.
 

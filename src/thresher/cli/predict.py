@@ -106,6 +106,7 @@ def predictions(
     shell: Shell, read: Read, model: "Categorizer", sources: list[str], top: int | None
 ) -> "Iterator[tuple[Document, Prediction]]":
     """Yield the documents of the sources with what the model says of them, as they are read."""
+    model.is_view = True  # nobody teaches it: it may be asked while what it said before is written
     for source in sources:
         reading = read(source)
         waiting: deque[Document] = deque()

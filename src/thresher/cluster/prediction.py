@@ -115,6 +115,7 @@ def _predict_part(model: str, part: Any, path: Path, format: str, top: int | Non
             waiting.append(document)
             yield document.content
 
+    categorizer.is_view = True  # nobody teaches it: it may be asked while what it said before is written
     found = categorizer.categorize(contents(), top=top)
     with whole_file(path) as file:
         return write_to(file, (predicted.written(waiting.popleft(), one, format) for one in found), format)

@@ -64,6 +64,8 @@ class Matrices(NamedTuple):
 class Blocks:
     """All weights of a learner, and how many examples each category has been judged on."""
 
+    _shared = False  # whether others have the same memory, so that growing takes memory of its own
+
     def __init__(self, start: Start, n_features: int, n_categories: int, width: int | None = None) -> None:
         self.start = start
         self.fixed_width = width
@@ -136,7 +138,8 @@ class Blocks:
         if n_features <= self.n_features and n_categories <= self.n_categories:
             return
         wider = self.fixed_width is None and fitting_width(n_categories) > self.width
-        if n_features > self.weights.weight.shape[1] or wider or self._count(n_categories) > len(self.examples):
+        full = n_features > self.weights.weight.shape[1] or self._count(n_categories) > len(self.examples)
+        if full or wider or self._shared:
             self._move(n_features, n_categories, fitting_width(n_categories) if wider else self.width)
         if n_features > self.n_features:
             self._fill(slice(None), slice(self.n_features, n_features), late=self.start.late_zero)
@@ -170,20 +173,28 @@ class Blocks:
             for category in range(0 if same else self.n_categories):
                 new, old = divmod(category, width), divmod(category, self.width)
                 target[new[0], known, new[1]] = source[old[0], known, old[1]]
-        self.weights, self.examples, self.width = grown.weights, grown.examples, width
+        self.weights, self.examples, self.width, self._shared = grown.weights, grown.examples, width, False
 
     def forget_categories(self, count: int) -> None:
-        """Know only the first `count` categories again."""
+        """Know only the first `count` categories again; whatever comes in the place of others begins anew."""
+        first = Blocks(self.start, self.n_features, 1, 1)
+        for category in range(count, self.n_categories):
+            block, lane = divmod(category, self.width)
+            self.examples[block, lane] = 0
+            for target, source in _pairs(self.weights, first.weights):
+                target[block, : source.shape[1], lane] = source[0, :, 0]
         self.n_categories, self._mean = count, None
 
     def view(self) -> "Blocks":
         """Return blocks in the same memory that do not grow with these."""
-        return copy(self)
+        twin = copy(self)
+        twin._shared = True
+        return twin
 
     def copy(self) -> "Blocks":
         """Return a copy that shares nothing that may change."""
-        twin = self.view()
-        twin.examples = self.examples.copy()
+        twin = copy(self)
+        twin.examples, twin._shared = self.examples.copy(), False
         twin.weights = self._new_weights(self.weights.weight.shape[1])
         for target, source in _pairs(twin.weights, self.weights):
             target[:, : self.n_features] = source[:, : self.n_features]

@@ -17,7 +17,7 @@ from thresher.learners.labels import as_labels, count_categories, count_positive
 from thresher.learners.listed_weights import ListedWeights
 from thresher.learners.mistake_rule import MistakeRule
 from thresher.learners.parameters import LARGEST
-from thresher.learners.rows import as_rows, strengths
+from thresher.learners.rows import as_rows, check_numbers, strengths
 from thresher.learners.slices import SLICE_WORK
 from thresher.learners.training import (
     History,
@@ -294,7 +294,10 @@ class MistakeDrivenLearner(MistakeRule):
         self, category: int, features: NDArray[np.integer], *, last: bool = False
     ) -> NDArray[np.float32]:
         """Return the weights that scores are made of, of some `features` for one `category`; or the `last` ones."""
-        return self._fitted().category_weights(category, features, last)
+        blocks, wanted = self._fitted(), np.asarray(features)
+        check_numbers("categories", np.array([category]), blocks.n_categories)
+        check_numbers("features", wanted, blocks.n_features)
+        return blocks.category_weights(category, wanted, last)
 
     @property
     def is_fitted(self) -> bool:

@@ -61,9 +61,14 @@ def check_structure(indptr: Any, indices: Any, n_columns: int) -> tuple[NDArray[
     if pointers[-1] > len(columns):
         raise RowsError(f"indptr ends at {pointers[-1]} but there are {len(columns)} indices")
     columns = columns[: pointers[-1]]
-    if columns.size and not 0 <= int(columns.min()) <= int(columns.max()) < n_columns:
-        raise RowsError(f"indices reach from {columns.min()} to {columns.max()} (allowed: 0 to {n_columns - 1})")
+    check_numbers("indices", columns, n_columns)
     return _writeable(pointers, np.int64), _writeable(columns, np.int32)
+
+
+def check_numbers(name: str, numbers: NDArray[Any], count: int) -> None:
+    """Raise a RowsError unless all numbers are of one of so many things."""
+    if numbers.size and not 0 <= int(numbers.min()) <= int(numbers.max()) < count:
+        raise RowsError(f"{name} reach from {numbers.min()} to {numbers.max()} (allowed: 0 to {count - 1})")
 
 
 def _check_values(data: Any, count: int) -> NDArray[np.float32]:

@@ -15,7 +15,7 @@ SLICE_WORK = 2**25
 def slices(order: NDArray[np.int64], lengths: NDArray[np.int64], width: int) -> list[NDArray[np.int64]]:
     """Cut an order of rows where their features, counted for each lane, would exceed what a slice may hold."""
     work = np.cumsum(lengths[order], dtype=np.int64)
-    size = SLICE_WORK // width
+    size = SLICE_WORK // max(width, 1)
     steps = np.arange(size, work[-1] if len(work) else 0, size)
     return np.split(order, np.unique(np.searchsorted(work, steps))) if len(steps) else [order]
 

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from thresher.errors import ParameterError
 from thresher.kernels.exponentiated_gradient import SERIES, Bounds, Parts, exponentiated_gradient_pass, settle
 from thresher.kernels.rows import Rows
+from thresher.learners.parameters import LARGEST
 from thresher.rivals.linear_rival import Examples, LinearRival, Progress, break_even_thresholds, products
 from thresher.rivals.online import check_passes, pass_over
 from thresher.rivals.unit_vectors import inverse_frequencies, unit_vectors
@@ -44,8 +45,8 @@ class ExponentiatedGradient(LinearRival):
 
     def __init__(self, *, total: float = 1.0, rate: float = 1.0, max_passes: int = 2, seed: int = 0) -> None:
         check_passes(rate, max_passes)
-        if not total > 0:
-            raise ParameterError(f"total={total!r} is out of range (allowed: above 0)")
+        if not 0 < total <= LARGEST:
+            raise ParameterError(f"total={total!r} is out of range (allowed: above 0, up to {LARGEST:g})")
         self.total, self.rate, self.max_passes, self.seed = float(total), float(rate), max_passes, seed
 
     def _represent(self, rows: Rows) -> Rows:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from thresher.errors import ParameterError
 from thresher.kernels.shuffle import seeded_state, shuffle_rows
+from thresher.learners.parameters import LARGEST
 from thresher.rivals.linear_rival import Progress
 
 ROWS_AT_ONCE = 256  # a fraction of a second even for the exponentials of hundreds of categories
@@ -16,8 +17,9 @@ LearnRows = Callable[[NDArray[np.int64]], None]
 
 def check_passes(rate: float, max_passes: int) -> None:
     """Raise a ParameterError unless there is a rate above 0 and a pass at least."""
-    if not rate > 0 or max_passes < 1:
-        raise ParameterError(f"rate={rate!r}, max_passes={max_passes!r}: out of range (allowed: above 0, and from 1)")
+    if not 0 < rate <= LARGEST or max_passes < 1:
+        allowed = f"above 0 and up to {LARGEST:g}, and from 1"
+        raise ParameterError(f"rate={rate!r}, max_passes={max_passes!r}: out of range (allowed: {allowed})")
 
 
 def pass_over(n_rows: int, max_passes: int, seed: int, learn: LearnRows, progress: Progress) -> None:

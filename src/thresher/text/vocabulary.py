@@ -115,7 +115,7 @@ class Vocabulary:
         """Double the table, with room for the longest name at least."""
         old = self._table
         need = int(tokens.stops[done]) - (int(tokens.stops[done - 1]) if done else 0)
-        self._table = _new_table(2 * len(old.stops), 2 * len(old.letters) + need)
+        self._table = _new_table(2 * len(old.stops), 2 * len(old.letters) + need, old.seeds)
         self._table.keys[: self.count] = old.keys[: self.count]
         self._table.hashes[: self.count] = old.hashes[: self.count]
         self._table.stops[: self.count] = old.stops[: self.count]
@@ -142,7 +142,7 @@ def _keys(tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return keys, rests
 
 
-def _new_table(n_names: int, n_letters: int) -> Table:
+def _new_table(n_names: int, n_letters: int, seeds: tuple[int, int] | None = None) -> Table:
     slots = 1 << max(2 * n_names, 8).bit_length()
     return Table(
         np.full((slots, 2), ABSENT, dtype=np.int64),
@@ -150,7 +150,7 @@ def _new_table(n_names: int, n_letters: int) -> Table:
         np.zeros(max(n_names, 1), dtype=np.int64),
         np.zeros(max(n_names, 1), dtype=np.int64),
         np.zeros(max(n_letters, 1), dtype=np.uint8),
-        SEEDS,
+        seeds or SEEDS,  # those that hashes were made with, which may be another process's
     )
 
 
