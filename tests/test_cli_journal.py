@@ -106,6 +106,8 @@ def test_the_journal_is_checked_exported_and_backed_up(called: Run, model: Path,
     copy = tmp_path / "copy"
     assert json.loads(called("journal", "backup", model, copy).out)["records"] == 4
     said(called("journal", "backup", model, copy), 73, "name a new folder")
+    nowhere = tmp_path / "nowhere" / "copy"
+    said(called("journal", "backup", model, nowhere), 66, f"{nowhere}: No such file or directory")
     shutil.rmtree(journal_folder(model))
     copy.rename(journal_folder(model))
     assert json.loads(called("journal", "check", model).out)["digest"] == digest_of(model)

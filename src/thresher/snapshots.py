@@ -101,7 +101,10 @@ def backup(journal: Journal, folder: str | os.PathLike[str]) -> None:
     It is there once it is on the disk, whole, or not at all.
     """
     whole = Path(folder)
-    half = Path(tempfile.mkdtemp(prefix=f".{whole.name}-", dir=whole.parent))
+    try:
+        half = Path(tempfile.mkdtemp(prefix=f".{whole.name}-", dir=whole.parent))
+    except OSError as error:  # whoever reads of it knows the folder alone
+        raise OSError(error.errno, error.strerror, str(whole)) from None
     try:
         journal.backup(half / journal.path.name)
         for path in snapshots_in(journal.folder):
