@@ -63,7 +63,12 @@ def interrupted(arguments: Sequence[str | Path], shown: bytes, signals: list[sig
     inside, outside = pty.openpty()
     environment = dict(os.environ) | {"TERM": "xterm", "COLUMNS": "100"}
     with subprocess.Popen(
-        [*COMMAND, *arguments], env=environment, stdin=outside, stdout=subprocess.PIPE, stderr=outside
+        [*COMMAND, *arguments],
+        env=environment,
+        stdin=outside,
+        stdout=subprocess.PIPE,
+        stderr=outside,
+        preexec_fn=_heed_signals,
     ) as process:
         os.close(outside)
         printed = _read_until(inside, shown)
@@ -76,6 +81,12 @@ def interrupted(arguments: Sequence[str | Path], shown: bytes, signals: list[sig
         seconds = _ended(process) - before
     os.close(inside)
     return Ended(process.returncode, out.decode(), printed.decode("utf-8", "replace"), seconds)
+
+
+def _heed_signals() -> None:
+    """Let signals end a process though the tests run under nohup, or in the background of a shell."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def _cpu_so_far(pid: int) -> float:
