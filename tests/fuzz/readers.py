@@ -121,10 +121,10 @@ def check_writing(found: Outcome, format: str) -> None:
 def told(document: Document, format: str) -> tuple[str, list[str], tuple[str, ...]]:
     """Return what must come back of a document: id, text and categories; in CSV line ends become newlines."""
     parts = [part for name, part in (document.fields or {}).items() if name != "dateline"] or [document.text]
-    text = [part for part in parts if part]
+    id, *text = [document.id, *filter(None, parts)]
     if format != "jsonl":
-        text = [part.replace("\r\n", "\n") for part in text]
-    return document.id, text, document.categories
+        id, *text = [part.replace("\r\n", "\n") for part in (id, *text)]
+    return id, text, document.categories
 
 
 def csv(data: bytes) -> None:
