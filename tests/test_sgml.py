@@ -187,6 +187,7 @@ def test_a_doctype_is_skipped_and_its_entities_never_expanded(prolog: str) -> No
         (HEAD + "<TOPICS><D>oil</D>\n<PLACES></PLACES>", "f.sgm:3: <PLACES> within <TOPICS>"),
         (HEAD + "<TOPICS>\n oil</TOPICS>", "f.sgm:3: stray text 'oil'"),
         (article("x") + "\n" + article("y"), "f.sgm:5: NEWID 1 stands twice"),
+        (2 * article("x", "a\0b"), "f.sgm:4: NEWID a\\x00b stands twice"),
         ("\n<REUTERS TOPICS='NO'></REUTERS>", "f.sgm:2: a <REUTERS> tag without NEWID"),
         ("\n<REUTERS NEWID=' '></REUTERS>", "f.sgm:2: a <REUTERS> tag without NEWID"),
         ('\n<REUTERS NEWID="1></REUTERS>', "f.sgm:2: a <REUTERS> tag without NEWID"),
@@ -204,7 +205,7 @@ def test_what_would_lose_documents_is_refused_by_file_and_line(page: str, messag
         read(page)
     assert str(caught.value).startswith(message)
     assert str(caught.value).endswith(")")
-    assert "\n" not in str(caught.value)
+    assert str(caught.value).isprintable()
 
 
 def test_documents_before_the_fault_are_given_out() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from thresher.datasets.document import Document
 from thresher.datasets.records import checked_categories
-from thresher.errors import DataError
+from thresher.errors import DataError, printable
 
 LISTS = ("topics", "places", "people", "orgs", "exchanges", "companies")
 TEXT_PARTS = ("title", "dateline", "body", "author")
@@ -59,7 +59,8 @@ def read_sgml(
             article = _opened(token, name)
         elif article.state(article, token, token[2].lower()):
             if article.newid in seen:
-                raise article.error(f"NEWID {article.newid} stands twice", "remove one of the two documents")
+                shown = printable(article.newid[:50])
+                raise article.error(f"NEWID {shown} stands twice", "remove one of the two documents")
             seen.add(article.newid)
             yield article.document()
             article = None
