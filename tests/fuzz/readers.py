@@ -3,6 +3,7 @@
 import gzip
 import io
 import lzma
+import re
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -123,7 +124,7 @@ def told(document: Document, format: str) -> tuple[str, list[str], tuple[str, ..
     parts = [part for name, part in (document.fields or {}).items() if name != "dateline"] or [document.text]
     id, *text = [document.id, *filter(None, parts)]
     if format != "jsonl":
-        id, *text = [part.replace("\r\n", "\n") for part in (id, *text)]
+        id, *text = [re.sub("\r+\n", "\n", part) for part in (id, *text)]
     return id, text, document.categories
 
 
