@@ -3,8 +3,8 @@
 import gzip
 import io
 import lzma
-import re
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import isfinite
