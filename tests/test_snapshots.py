@@ -2,8 +2,10 @@
 
 import errno
 import json
+import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -242,10 +244,6 @@ def test_a_snapshot_of_more_than_the_journal_has_is_not_taken(path: Path) -> Non
         assert again.position == 2
 
 
-def failing(*_: object) -> None:
-    raise OSError(errno.ENOSPC, "No space left on device")
-
-
 def test_a_backup_is_a_desk(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[Path] = []
     monkeypatch.setattr("thresher.snapshots.sync_folder", synced.append)
@@ -255,11 +253,22 @@ def test_a_backup_is_a_desk(path: Path, tmp_path: Path, monkeypatch: pytest.Monk
         desk.snapshot()
         teach(desk, 2, first=4)
         (desk.journal.folder / "snapshot-of-mine.txt").write_bytes(b"not copied")
-        with monkeypatch.context() as patch:
-            patch.setattr("thresher.snapshots.shutil.copyfileobj", failing)
-            with pytest.raises(OSError, match="No space"):
-                backup(desk.journal, copy)
-        assert not any("copy" in found.name for found in tmp_path.iterdir())
+        before = set(tmp_path.iterdir())
+        for error in (OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()):
+            halves: list[Path] = []
+
+            def failing(file: object, copy: Any, error: BaseException = error, halves: list[Path] = halves) -> None:
+                halves += set(tmp_path.iterdir()) - before
+                if isinstance(error, KeyboardInterrupt):  # and whatever there was is gone already
+                    shutil.rmtree(halves[0])
+                raise error
+
+            with monkeypatch.context() as patch:
+                patch.setattr("thresher.snapshots.shutil.copyfileobj", failing)
+                with pytest.raises(type(error)):
+                    backup(desk.journal, copy)
+            assert re.fullmatch(r"\.copy-\w+", halves[0].name)  # as `remove_undone` looks for it
+            assert set(tmp_path.iterdir()) == before
         assert not synced
         backup(desk.journal, copy)
         assert (synced[-1], copy.stat().st_mode & 0o777) == (tmp_path, 0o700)
