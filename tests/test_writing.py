@@ -262,6 +262,14 @@ def test_a_text_beside_a_dateline_alone_is_kept() -> None:
     assert converted(document) == {"id": "1", "text": "loose text", "categories": ["a"], "dateline": "ROME"}
 
 
+def test_a_column_that_is_no_title_does_not_become_one() -> None:
+    (document,) = read_documents(
+        io.BytesIO(b"Subject,body,labels\nre: hello,wheat rose,grain\n"), format="csv", text=["body"]
+    )
+    record = converted(document, None)
+    assert (record["text"], record["given_Subject"], "Subject" in record) == ("wheat rose", "re: hello", False)
+
+
 def test_features_are_kept() -> None:
     (document,) = read_documents(io.BytesIO(b"a oil:1.5"), format="svmlight")
     assert converted(document) == {"id": "1", "features": {"oil": 1.5}, "categories": ["a"]}

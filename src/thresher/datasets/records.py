@@ -14,7 +14,7 @@ from thresher.errors import DataError, TextError
 
 # In each list the first that is there is taken.
 _TEXTS = ("text", "body", "content", "message", "document", "description", "abstract", "comment", "review", "sentence")
-_TITLES = ("title", "subject", "headline")
+TITLES = ("title", "subject", "headline")
 _CATEGORIES = ("categories", "labels", "topics", "tags", "category", "label", "topic", "tag", "class")
 _IDS = ("id", "_id", "newid", "doc_id", "docid", "document_id", "uid", "key")
 _KINDS = {
@@ -96,7 +96,7 @@ def has_text_column(names: list[str]) -> bool:
 
 
 def _text_columns(names: list[str]) -> tuple[str, ...]:
-    return tuple(filter(None, (_first(names, _TITLES), _first(names, _TEXTS))))
+    return tuple(filter(None, (_first(names, TITLES), _first(names, _TEXTS))))
 
 
 def _category_columns(names: list[str]) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ def _fields(columns: tuple[str, ...]) -> dict[str, str]:
     found: dict[str, str] = {}
     for column in columns:
         low = column.strip().lower()
-        field = "title" if low in _TITLES else "body" if low in _TEXTS else column
+        field = "title" if low in TITLES else "body" if low in _TEXTS else column
         found[column if field in found else field] = column
     return found
 

@@ -18,7 +18,7 @@ import orjson
 from thresher.datasets.document import Document
 from thresher.datasets.formulas import defused
 from thresher.datasets.parquet import pyarrow_parquet
-from thresher.datasets.records import Columns
+from thresher.datasets.records import TITLES, Columns
 from thresher.errors import DataError, ParameterError
 from thresher.whole_file import whole_file
 
@@ -49,7 +49,12 @@ def converted(document: Document, columns: Columns | None = None) -> dict[str, A
         own.pop(name, None)
     others = {name: part for name, part in fields.items() if name not in ("body", "text") and name not in own} | own
     new = {name: value for name, value in others.items() if name not in record or value != record[name]}
-    return record | {f"given_{name}" if name in record else name: value for name, value in new.items()}
+    return record | {f"given_{name}" if _is_taken(name, record) else name: value for name, value in new.items()}
+
+
+def _is_taken(name: str, record: Mapping[str, Any]) -> bool:
+    """Tell whether a column of that name would be another, or be read as a title that the text has not."""
+    return name in record or name.strip().lower() in TITLES
 
 
 def _text_without_title(document: Document, fields: Mapping[str, str]) -> str:
