@@ -92,7 +92,7 @@ def test_no_thread_looks_at_a_model_while_who_asked_it_may_teach_it() -> None:
         assert not asked.is_set()
         return item
 
-    for number, item in enumerate(threads.in_turns(look, range(20), 3)):
+    for number, item in enumerate(threads.ahead(look, range(20), 3, in_turns=True)):
         assert item == number
         asked.set()
         time.sleep(0.005)

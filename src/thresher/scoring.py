@@ -15,7 +15,7 @@ from thresher.settings import constant_of
 from thresher.text.analysers import Text
 from thresher.text.batches import batches
 from thresher.text.strengths import WEIGHED, weighed
-from thresher.threads import ahead, in_turns
+from thresher.threads import ahead
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
@@ -54,8 +54,7 @@ def scored(
         return [use(model.learner.score_checked(part), np.diff(part.indptr) == 0) for part in parts]
 
     n_threads = 1 if model.features.analyser.remembers else model.features.n_threads
-    made = in_turns if lazily else ahead
-    yield from chain.from_iterable(made(score, batches(texts), n_threads))
+    yield from chain.from_iterable(ahead(score, batches(texts), n_threads, in_turns=lazily))
 
 
 def decided(

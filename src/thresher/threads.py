@@ -54,37 +54,27 @@ def count_threads(n_threads: int | None) -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_turns(function: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
-    """Yield function(item) for each item, in order, as `ahead` does; but no thread works while the caller has its turn.
-
-    >>> list(in_turns(abs, [-1, 2, -3], n_threads=2))
-    [1, 2, 3]
-    """
-    remaining = iter(items)
-    first = list(islice(remaining, 2))
-    if len(first) < 2 or n_threads == 1:
-        yield from map(function, chain(first, remaining))
-        return
-    remaining = chain(first, remaining)
-    with thread_pool(n_threads) as pool:
-        while some := list(islice(remaining, n_threads)):
-            yield from list(pool.map(function, some))
-
-
-def ahead(function: Callable[[Item], Result], items: Iterable[Item], n_threads: int) -> Iterator[Result]:
+def ahead(
+    function: Callable[[Item], Result], items: Iterable[Item], n_threads: int, *, in_turns: bool = False
+) -> Iterator[Result]:
     """Yield function(item) for each item, in order, made by threads that run a few items ahead; a single one by none.
+
+    If they work `in_turns`, no thread does anything while the caller has what it was given.
 
     >>> list(ahead(abs, [-1, 2, -3], n_threads=2))
     [1, 2, 3]
     """
     remaining = iter(items)
     first = list(islice(remaining, 2))
+    remaining = chain(first, remaining)
     if len(first) < 2 or n_threads == 1:
-        yield from map(function, chain(first, remaining))
+        yield from map(function, remaining)
         return
     with thread_pool(n_threads) as pool:
+        while in_turns and (some := list(islice(remaining, n_threads))):
+            yield from list(pool.map(function, some))
         waiting: deque[Future[Result]] = deque()
-        for item in chain(first, remaining):
+        for item in remaining:
             waiting.append(pool.submit(function, item))
             if len(waiting) > n_threads:
                 yield waiting.popleft().result()
