@@ -1,16 +1,21 @@
 """Training and prediction on a Dask cluster of real processes: the same model, bit for bit, whatever befalls them."""
 
+import asyncio
 import json
 import os
 import signal
+import ssl
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -26,8 +31,18 @@ from thresher.tuning import Step
 
 pytest.importorskip("distributed", reason="needs the extra cluster: pip install 'thresher[cluster]'")
 
+import dask
+import psutil  # type: ignore[import-untyped]
+from distributed import Client, Security
+from distributed.core import rpc
+from distributed.protocol.pickle import dumps
+
+from certificates import make_certificate
+from thresher.cli.clusters import joined_cluster
+from thresher.cli.options import ClusterOptions
+from thresher.cli.shell import Shell
 from thresher.cluster import prediction
-from thresher.cluster.clients import Cluster, ClusterError
+from thresher.cluster.clients import Cluster, ClusterError, tls_security
 from thresher.cluster.partitions import partitions_of
 from thresher.cluster.training import fit
 
@@ -184,6 +199,15 @@ def test_what_cannot_be_learned_is_said_in_one_line(cluster: Cluster, tmp_path: 
         fit(Categorizer(), partitions_of(str(tmp_path)), cluster)
     with pytest.raises(ClusterError, match="no scheduler answers"):
         Cluster("tcp://127.0.0.1:1")
+
+
+def test_a_link_that_leads_out_of_a_folder_is_no_partition(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "oil", "categories": ["energy"]}\n')
+    (tmp_path / "b.jsonl").symlink_to("a.jsonl")
+    assert len(partitions_of(str(tmp_path))) == 2
+    (tmp_path / "c.jsonl").symlink_to(next(folder.iterdir()))
+    with pytest.raises(DataError, match=r"c\.jsonl is a link to a file outside of the folder"):
+        partitions_of(str(tmp_path))
 
 
 # -- prediction and evaluation -----------------------------------------------------------------------------------------
@@ -384,6 +408,213 @@ def test_three_hosts_learn_what_one_learns(folder: Path, tmp_path: Path) -> None
     assert ended.returncode == 0, ended.stderr
     told = dict(line.split() for line in ended.stdout.splitlines())
     assert told == {"hosts": "2", "digest": here(preset="fast").digest()}
+
+
+# -- who can join a local cluster --------------------------------------------------------------------------------------
+
+
+def processes() -> list[psutil.Process]:
+    """Return this process, which has the scheduler and the nannies, and its children, but for those started by hand."""
+    own = psutil.Process()
+    children = [child for child in own.children() if "distributed.cli" not in str(child.cmdline())]
+    return [own, *children, *(below for child in children for below in child.children(recursive=True))]
+
+
+def listening() -> list[tuple[str, int]]:
+    """Return the addresses and ports at which these processes wait for connections."""
+    sockets = [socket for process in processes() for socket in process.net_connections("inet")]
+    return [tuple(socket.laddr) for socket in sockets if socket.status == psutil.CONN_LISTEN]
+
+
+def test_a_local_cluster_listens_on_this_machine_alone(cluster: Cluster) -> None:
+    found = listening()
+    assert len(found) >= 5, "a scheduler, two nannies, two workers"
+    assert {host for host, _ in found} <= {"127.0.0.1", "::1"}
+
+
+def test_a_local_cluster_serves_no_pages(cluster: Cluster) -> None:
+    """Those of Dask show logs and arguments of tasks, and so texts, to everyone who asks."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    for host, port in listening():
+        for page in ("status", "info/main/workers.html", "json/identity.json", "health", "metrics"):
+            with pytest.raises(OSError) as refused:
+                opener.open(f"http://{host}:{port}/{page}", timeout=10)
+            if isinstance(refused.value, urllib.error.HTTPError):
+                assert refused.value.code == 404
+                refused.value.close()
+    assert cluster.dashboard == ""
+
+
+async def make_file_there(address: str, verb: str, security: Security, path: Path) -> None:
+    """Have a process of a cluster run a function, as its peers do."""
+    async with rpc(address, timeout=5, connection_args=security.get_connection_args("client")) as there:
+        await getattr(there, verb)(function=dumps(Path.touch), args=dumps((path,)))
+
+
+def test_a_client_without_the_certificate_runs_nothing_on_a_local_cluster(cluster: Cluster, tmp_path: Path) -> None:
+    client = cluster.client
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    places = [(client.scheduler.address, "run_function")]
+    places += [(place, "run") for name, worker in workers.items() for place in (name, worker["nanny"])]
+    assert len(places) == 5
+    for i, (address, verb) in enumerate(places):
+        asyncio.run(make_file_there(address, verb, client.security, tmp_path / f"own-{i}"))
+        assert (tmp_path / f"own-{i}").exists(), "its own client can"
+        plain = "tcp://" + address.partition("://")[2]
+        for other, security in ((plain, Security()), (address, Security.temporary())):
+            with pytest.raises(OSError):
+                asyncio.run(make_file_there(other, verb, security, tmp_path / "other"))
+            with pytest.raises(OSError):
+                Client(other, security=security, timeout=2, set_as_default=False)
+    assert not (tmp_path / "other").exists()
+
+
+def test_no_command_line_and_no_environment_has_the_key_of_a_local_cluster(cluster: Cluster) -> None:
+    key = cluster.client.security.tls_client_key
+    line = key.splitlines()[1].encode()
+    for process in processes():
+        for name in ("cmdline", "environ"):
+            assert line not in Path(f"/proc/{process.pid}/{name}").read_bytes()
+
+
+def test_files_of_a_local_cluster_are_for_its_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask unpickles and imports what is there, so nobody else may write; a key is in a file while it is loaded."""
+    others = tmp_path / "dask-scratch-space"
+    others.mkdir()
+    others.chmod(0o777)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    load, modes = ssl.SSLContext.load_cert_chain, set[int]()
+
+    def noted(context: ssl.SSLContext, cert: str, key: str) -> None:
+        modes.update(Path(file).parent.stat().st_mode & 0o777 for file in (cert, key))
+        load(context, cert, key)
+
+    monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", noted)
+    with Cluster("local", n_workers=1) as some:
+        folders = some.client.run(lambda dask_worker: dask_worker.local_directory).values()
+        for folder in folders:
+            first = tmp_path / Path(folder).relative_to(tmp_path).parts[0]
+            assert (first.stat().st_mode & 0o777, first.stat().st_uid) == (0o700, os.geteuid())
+        assert str(others) not in sys.path
+        monkeypatch.setattr(sys, "path", [str(tmp_path / "more"), *sys.path])
+    assert not [path for path in sys.path if "dask-scratch-space" in path and str(tmp_path) in path]
+    assert modes == {0o700}
+    assert [path.name for path in tmp_path.iterdir()] == [others.name]
+    assert not any(others.iterdir())
+
+
+def test_a_local_cluster_takes_no_credentials() -> None:
+    with pytest.raises(ParameterError, match="makes its own"):
+        Cluster("local", security=Security())
+
+
+# -- schedulers with TLS -----------------------------------------------------------------------------------------------
+
+
+class Secured(NamedTuple):
+    """A scheduler with TLS and one without; a folder of certificates, some from the scheduler's authority."""
+
+    tls: str
+    tcp: str
+    folder: Path
+
+    def options(self, ca: str = "ca.pem", cert: str = "own.pem", key: str = "own.key") -> list[str | Path]:
+        """Return the options that name these files."""
+        return [
+            "--cluster-ca", self.folder / ca, "--cluster-cert", self.folder / cert, "--cluster-key", self.folder / key,
+        ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
+    folder = tmp_path_factory.mktemp("certificates")
+    authority, other = make_certificate(folder, "ca"), make_certificate(folder, "other-ca")
+    own = make_certificate(folder, "own", authority)
+    make_certificate(folder, "other", other)
+    files = [f"--tls-ca-file={authority.path}", f"--tls-cert={own.path}", f"--tls-key={own.key_path}"]
+    node = [sys.executable, "-m"]
+    more = ["--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0"]
+    with ExitStack() as stack:
+
+        def start(*command: str) -> str:
+            return stack.enter_context(running(*node, *command, *more, until="Scheduler at")).split()[-1]
+
+        tcp = start("distributed.cli.dask_scheduler", "--port", "0")
+        tls = start("distributed.cli.dask_scheduler", "--port", "0", "--protocol", "tls", *files)
+        worker = ["distributed.cli.dask_worker", tls, *files, "--nthreads", "1", "--local-directory", str(folder)]
+        stack.enter_context(running(*node, *worker, *more, until="Registered to"))
+        yield Secured(tls, tcp, folder)
+
+
+def test_the_command_line_trains_on_a_cluster_with_tls(folder: Path, tmp_path: Path, secured: Secured) -> None:
+    model = tmp_path / "there.thresher"
+    there = ["--cluster", secured.tls, *secured.options()]
+    ended = thresher("train", folder, "-o", model, "--preset", "fast", "--json", *there)
+    assert ended.code == 0, ended.err
+    told = json.loads(ended.out)
+    assert told["digest"] == here(preset="fast").digest()
+    assert [worker.partition("://")[0] for worker in told["worker_peak_memory"]] == ["tls"]
+    assert "warning" not in ended.err
+    ended = thresher("predict", model, folder, "-o", tmp_path / "found", "--json", *there)
+    assert json.loads(ended.out)["documents"] == 400
+
+
+def test_credentials_come_from_the_configuration_of_dask_too(model: Path, folder: Path, secured: Secured) -> None:
+    files = {"ca-file": "ca.pem", "client.cert": "own.pem", "client.key": "own.key"}
+    settings = {f"distributed.comm.tls.{name}": str(secured.folder / file) for name, file in files.items()}
+    variables: dict[str, str | None] = {
+        f"DASK_{name.replace('.', '__').replace('-', '_').upper()}": file for name, file in settings.items()
+    }
+    ended = thresher("evaluate", model, folder, "--cluster", secured.tls, "--json", env=variables)
+    assert ended.code == 0, ended.err
+    with dask.config.set(settings), pytest.raises(FileNotFoundError, match=r"missing\.pem"):
+        Cluster(secured.tls, security=tls_security(cert=secured.folder / "missing.pem"))
+
+
+@pytest.mark.parametrize(
+    ("files", "code", "parts"),
+    [
+        ({"ca": "missing.pem"}, 66, ["missing.pem: No such file"]),
+        ({"key": "missing.key"}, 66, ["missing.key: No such file"]),
+        ({"ca": "own.key"}, 65, ["own.key: there is no certificate in it", "PEM"]),
+        ({"key": "other.key"}, 65, ["own.pem: cannot be used with the key", "other.key", "own key"]),
+        ({"cert": "other.pem", "key": "other.key"}, 65, ["refused your certificate", "CA has signed"]),
+        ({"ca": "other-ca.pem"}, 65, ["scheduler's certificate is not valid", "the CA file of the cluster"]),
+    ],
+)
+def test_credentials_that_do_not_fit_are_refused_in_one_line(
+    files: dict[str, str], code: int, parts: list[str], folder: Path, tmp_path: Path, secured: Secured
+) -> None:
+    there = ["--cluster", secured.tls, *secured.options(**files)]
+    said(thresher("train", folder, "-o", tmp_path / "a.thresher", *there), code, *parts)
+
+
+def test_a_scheduler_that_does_or_does_not_use_tls_is_named_in_one_line(
+    folder: Path, tmp_path: Path, secured: Secured
+) -> None:
+    train: list[str | Path] = ["train", folder, "-o", tmp_path / "a.thresher", "--cluster"]
+    plain, there = secured.tcp.replace("tcp://", "tls://"), secured.tls.replace("tls://", "tcp://")
+    said(thresher(*train, plain, *secured.options()), 65, "does not use TLS", "--protocol tls")
+    said(thresher(*train, there), 65, "closed the connection", "tls://")
+    said(thresher(*train, secured.tls), 65, "no credentials for TLS", "CA file", "distributed.comm.tls")
+    encrypted: dict[str, str | None] = {"DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "true"}
+    said(thresher(*train, secured.tcp, env=encrypted), 65, "encryption required", "tls://")
+    said(thresher(*train, "tls://head"), 65, "not the address of a scheduler", "tls://host:8786")
+    said(thresher(*train, secured.tcp, *secured.options()), 2, "--cluster-ca", "tls://HOST:PORT")
+    said(thresher(*train[:-1], "--cluster-ca", secured.folder / "ca.pem"), 2, "--cluster tls://HOST:PORT")
+
+
+def test_a_scheduler_without_tls_is_warned_about(secured: Secured, capsys: pytest.CaptureFixture[str]) -> None:
+    none = (None, None, None)
+    with joined_cluster(Shell(json=True, quiet=False), ClusterOptions(secured.tcp, none)):
+        lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if secured.tcp in line and "has no TLS" in line and "run code" in line] == lines[:1]
+    with joined_cluster(Shell(json=True, quiet=True), ClusterOptions(secured.tcp, none)):
+        assert capsys.readouterr().err == ""
+    files = (secured.folder / "ca.pem", secured.folder / "own.pem", secured.folder / "own.key")
+    with joined_cluster(Shell(json=True, quiet=False), ClusterOptions(secured.tls, files)):
+        assert "warning" not in capsys.readouterr().err
 
 
 # -- the command line --------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from thresher.cli.failures import UsageError
-from thresher.cli.options import Read
+from thresher.cli.options import ClusterOptions, Read
 from thresher.cli.shell import Shell
 
 if TYPE_CHECKING:
@@ -14,12 +14,17 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def joined_cluster(shell: Shell, address: str) -> "Iterator[Cluster]":
+def joined_cluster(shell: Shell, options: ClusterOptions) -> "Iterator[Cluster]":
     """Give the cluster at an address, or one on this machine, while the block runs."""
-    from thresher.cluster.clients import Cluster
+    from thresher.cluster.clients import Cluster, tls_security
 
-    with Cluster(address) as cluster:
-        shell.remark(f"{cluster.n_threads} workers' threads; the dashboard is {cluster.dashboard}")
+    security = tls_security(*options.files) if any(options.files) else None
+    with Cluster(options.address or "local", security=security) as cluster:
+        if not cluster.is_encrypted:
+            danger = "everyone who can reach it can run code on it and here"
+            shell.remark(f"warning: {options.address} has no TLS: {danger} (use tls://; docs/cluster.md says how)")
+        page = f"; the dashboard is {cluster.dashboard}" if cluster.dashboard else ""
+        shell.remark(f"{cluster.n_threads} workers' threads{page}")
         yield cluster
 
 

@@ -8,7 +8,7 @@ import typer
 from thresher.cli.failures import UsageError
 from thresher.cli.models import loaded_model
 from thresher.cli.options import (
-    ClusterOption,
+    ClusterOptions,
     DataArgument,
     ForceOption,
     ModelArgument,
@@ -30,12 +30,12 @@ _SHOWN = 30
 def evaluate(
     shell: Shell,
     read: Read,
+    cluster: ClusterOptions,
     model: ModelArgument,
     data: DataArgument,
     report: Annotated[Path | None, typer.Option(help="Write an HTML page too.", metavar="PAGE.html")] = None,
     intervals: Annotated[bool, typer.Option("--intervals", help="Add 95 % intervals, by the bootstrap.")] = False,
     threads: ThreadsOption = None,
-    cluster: ClusterOption = None,
     force: ForceOption = False,
 ) -> None:
     """Measure a model on labelled documents: break-even, precision, recall, F1, by category and together.
@@ -49,7 +49,7 @@ def evaluate(
 
         check_packages()
         check_output(report, force)
-    if cluster is not None:
+    if cluster.address is not None:
         if report is not None:
             raise UsageError("--report shows documents, and is for evaluating here (leave it or --cluster out)")
         evaluation = _evaluated_there(shell, read, model, data, cluster)
@@ -75,11 +75,11 @@ def evaluate(
         shell.say(f"Wrote {report}")
 
 
-def _evaluated_there(shell: Shell, read: Read, model: Path, data: str, address: str) -> "Evaluation":
+def _evaluated_there(shell: Shell, read: Read, model: Path, data: str, options: ClusterOptions) -> "Evaluation":
     from thresher.cli.clusters import joined_cluster, source_parts
     from thresher.cluster.prediction import evaluate as evaluate_there
 
-    with joined_cluster(shell, address) as cluster:
+    with joined_cluster(shell, options) as cluster:
         parts = source_parts(read, data, labelled=True)
         with shell.progress() as progress:
             return evaluate_there(model, parts, cluster, progress=progress)

@@ -28,14 +28,14 @@ DATA_HELP = "A file, a folder, - for standard input, or a corpus by name, as sam
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
 DataArgument = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
-ClusterOption = Annotated[
-    str | None, typer.Option("--cluster", help="Work on a Dask cluster: its address, or local.", metavar="ADDRESS")
-]
 SharedOption = Annotated[
     Path | None, typer.Option("--shared", help="A folder that all of the cluster see.", metavar="FOLDER")
 ]
 JournalOption = Annotated[
     Path | None, typer.Option("--journal", help="Folder of the journal; beside MODEL unless told.", metavar="FOLDER")
+]
+JournalAnywayOption = Annotated[
+    bool, typer.Option("--journal-anyway", help="Use a journal on a network file system, at your own risk.")
 ]
 ThreadsOption = Annotated[str | None, typer.Option("--threads", help="Threads; never changes the result.", metavar="N")]
 
@@ -98,6 +98,13 @@ class Settings(NamedTuple):
     preset: str
     given: dict[str, Any]
     places: dict[str, str]
+
+
+class ClusterOptions(NamedTuple):
+    """The address of a cluster, or None; and the files for a scheduler with TLS: CA, certificate and key."""
+
+    address: str | None
+    files: tuple[Path | None, Path | None, Path | None]
 
 
 # name: (how its value is written, what it is for)
@@ -214,6 +221,22 @@ def _settings_parameters() -> list[inspect.Parameter]:
     return [toml, *found, *switches]
 
 
+def _cluster_parameters() -> list[inspect.Parameter]:
+    panel = "On a Dask cluster"
+    address = _option("cluster", str | None, None, "--cluster", panel=panel, metavar="ADDRESS",
+                      help="Work on a Dask cluster: its address, as tls://HOST:PORT, or local.")  # fmt: skip
+    files = {
+        "cluster_ca": "CA certificate for tls:// (default: from Dask's configuration).",
+        "cluster_cert": "Your certificate for tls:// (default: from Dask's configuration).",
+        "cluster_key": "The key of your certificate (default: from Dask's configuration).",
+    }
+    found = [
+        _option(name, Path | None, None, _flag(name), panel=panel, metavar="FILE", help=text)
+        for name, text in files.items()
+    ]
+    return [address, *found]
+
+
 def _shell_parameters() -> list[inspect.Parameter]:
     panel = "How to speak"
     return [
@@ -286,6 +309,13 @@ def _build_settings(given: dict[str, Any]) -> Settings:
     return Settings(settled.pop("preset", "default"), settled, places)
 
 
+def _build_cluster(given: dict[str, Any]) -> ClusterOptions:
+    address, ca, cert, key = (given[name] for name in ("cluster", "cluster_ca", "cluster_cert", "cluster_key"))
+    if any((ca, cert, key)) and not (address or "").startswith("tls://"):
+        raise UsageError("--cluster-ca, --cluster-cert and --cluster-key are for TLS (add --cluster tls://HOST:PORT)")
+    return ClusterOptions(address, (ca, cert, key))
+
+
 def _from_file(path: Path) -> dict[str, Any]:
     import tomllib
 
@@ -316,6 +346,7 @@ class _Group(NamedTuple):
 _GROUPS: dict[Any, _Group] = {
     Read: _Group(_reading_parameters(), _build_read),
     Settings: _Group(_settings_parameters(), _build_settings),
+    ClusterOptions: _Group(_cluster_parameters(), _build_cluster),
     Shell: _Group(_shell_parameters(), lambda given: Shell(given["json"], given["quiet"])),
 }
 

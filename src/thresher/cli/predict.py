@@ -11,7 +11,7 @@ from thresher.cli.failures import UsageError
 from thresher.cli.models import loaded_model
 from thresher.cli.options import (
     DATA_HELP,
-    ClusterOption,
+    ClusterOptions,
     DataArgument,
     ForceOption,
     ModelArgument,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 def predict(
     shell: Shell,
     read: Read,
+    cluster: ClusterOptions,
     model: ModelArgument,
     files: Annotated[list[str] | None, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)] = None,
     output: Annotated[
@@ -41,7 +42,6 @@ def predict(
     top: Annotated[str | None, typer.Option(help="The K best categories, accepted or not.", metavar="K")] = None,
     everything: Annotated[bool, typer.Option("--all", help="All categories, accepted or not.")] = False,
     threads: ThreadsOption = None,
-    cluster: ClusterOption = None,
     force: ForceOption = False,
 ) -> None:
     """Say which categories documents belong to.
@@ -52,7 +52,7 @@ def predict(
     count = whole_number("--top", top)
     if count is not None and everything:
         raise UsageError("--top and --all exclude each other")
-    if cluster is not None:
+    if cluster.address is not None:
         _predict_there(shell, read, model, files or [], output, cluster, -1 if everything else count)
         return
     if output is not None:
@@ -77,7 +77,13 @@ def predict(
 
 
 def _predict_there(
-    shell: Shell, read: Read, model: Path, files: list[str], output: Path | None, address: str, top: int | None
+    shell: Shell,
+    read: Read,
+    model: Path,
+    files: list[str],
+    output: Path | None,
+    options: ClusterOptions,
+    top: int | None,
 ) -> None:
     """Predict on a cluster, a file for each partition; what a run before has written is left."""
     from thresher.categorizer import Categorizer
@@ -89,7 +95,7 @@ def _predict_there(
     format = "parquet" if output.suffix == ".parquet" else "jsonl"
     if top == -1:
         top = len(Categorizer.load(model).categories)
-    with joined_cluster(shell, address) as cluster:
+    with joined_cluster(shell, options) as cluster:
         parts = [part for source in files for part in source_parts(read, source)]
         with shell.progress() as progress:
             counts = predict_there(model, parts, cluster, output, format=format, top=top, progress=progress)

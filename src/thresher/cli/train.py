@@ -8,7 +8,7 @@ import typer
 
 from thresher.cli.failures import UsageError
 from thresher.cli.options import (
-    ClusterOption,
+    ClusterOptions,
     DataArgument,
     ForceOption,
     Read,
@@ -36,12 +36,12 @@ def train(
     shell: Shell,
     read: Read,
     settings: Settings,
+    cluster: ClusterOptions,
     data: DataArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes.", show_default=False)],
     valid: Annotated[str | None, typer.Option(help="Evaluate on these documents too.", metavar="DATA")] = None,
     folds: Annotated[str | None, typer.Option(help="Cross-validate in so many parts too.", metavar="K")] = None,
     threads: ThreadsOption = None,
-    cluster: ClusterOption = None,
     shared: SharedOption = None,
     mix: Annotated[
         str | None, typer.Option(help="Share the documents out in N parts; another algorithm.", metavar="N")
@@ -57,7 +57,7 @@ def train(
     check_model_output(output, force)
     n_folds = whole_number("--folds", folds, least=2)
     model = Categorizer(preset=settings.preset, n_threads=whole_number("--threads", threads), **settings.given)
-    if cluster is not None:
+    if cluster.address is not None:
         if valid is not None or n_folds is not None:
             raise UsageError("--valid and --folds are for training here (thresher evaluate --cluster measures there)")
         _train_there(shell, read, data, model, cluster, shared, whole_number("--mix", mix), output)
@@ -89,7 +89,7 @@ def _train_there(
     read: Read,
     data: str,
     model: "Categorizer",
-    address: str,
+    options: ClusterOptions,
     shared: Path | None,
     mix: int | None,
     output: Path,
@@ -99,7 +99,7 @@ def _train_there(
     from thresher.cluster.training import fit
 
     start = time.perf_counter()
-    with joined_cluster(shell, address) as cluster:
+    with joined_cluster(shell, options) as cluster:
         parts = source_parts(read, data, labelled=True)
         with shell.progress() as progress:
             fit(model, parts, cluster, shared, mix=mix, progress=progress)

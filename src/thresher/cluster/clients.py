@@ -2,7 +2,11 @@
 
 import importlib.metadata
 import logging
+import ssl
+import sys
+import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -10,13 +14,14 @@ from uuid import uuid4
 
 from thresher import __version__
 from thresher.cluster import tasks
-from thresher.errors import MissingPackageError, ThresherError
+from thresher.errors import MissingPackageError, ParameterError, ThresherError
 
 try:
+    import cryptography  # noqa: F401  # Security.temporary needs it
     import dask
-    from distributed import Client, KilledWorker, LocalCluster, as_completed
+    from distributed import Client, KilledWorker, LocalCluster, Security, as_completed
     from distributed.client import FutureCancelledError
-    from distributed.comm import CommClosedError
+    from distributed.comm import CommClosedError, get_address_host_port
 except ImportError as error:
     raise MissingPackageError(f"{error.name} is missing (pip install 'thresher[cluster]')") from None
 
@@ -32,28 +37,46 @@ class ClusterError(ThresherError):
 class Cluster:
     """A client of a scheduler.
 
+    Everyone in a cluster can run code in all of its processes and in the client: join one only if you trust it.
+
     Parameters
     ----------
     address : str
-        Of a scheduler, as tcp://host:8786; or "local" for processes of one thread each on this machine.
+        Of a scheduler, as tls://host:8786 or tcp://host:8786; or "local" for processes of one thread each on this
+        machine, which only this process can reach.
     n_workers : int, optional
         How many processes a local cluster has.
     memory_limit : str, optional
         What a worker of a local cluster may take, as "500MB".
+    security : distributed.Security, optional
+        The CA file, certificate and key for a tls:// address, as `tls_security` returns them; without it, those of
+        Dask's configuration. A local cluster makes its own.
     """
 
-    def __init__(self, address: str = "local", *, n_workers: int | None = None, memory_limit: str = "auto") -> None:
-        self._local = None
-        if address == "local":
-            self._local = LocalCluster(
-                n_workers=n_workers, threads_per_worker=1, memory_limit=memory_limit, dashboard_address=":0",
-                silence_logs=logging.CRITICAL,
-            )  # fmt: skip
-        try:
-            self.client = Client(self._local or address, timeout=5)
-        except (OSError, ValueError):
-            advice = "start one with: dask scheduler; an address looks like tcp://host:8786"
-            raise ClusterError(f"{address}: no scheduler answers there ({advice})") from None
+    def __init__(
+        self,
+        address: str = "local",
+        *,
+        n_workers: int | None = None,
+        memory_limit: str = "auto",
+        security: Security | None = None,
+    ) -> None:
+        with ExitStack() as opened:
+            scheduler: Any = address
+            if address == "local":
+                if security is not None:
+                    raise ParameterError("security is for the address of a scheduler (a local cluster makes its own)")
+                scheduler = _start_local(opened, n_workers, memory_limit)
+            else:
+                _check_address(address)
+                if address.startswith("tls://"):
+                    _check_credentials(address, security)
+            try:
+                self.client = Client(scheduler, security=security, timeout=5)
+            except (OSError, ValueError, RuntimeError) as error:
+                raise ClusterError(f"{address}: {_failure(address, error)}") from None
+            opened.callback(self.client.close)
+            self._is_local, self._opened = address == "local", opened.pop_all()
 
     def __enter__(self) -> Self:
         return self
@@ -63,14 +86,17 @@ class Cluster:
 
     def close(self) -> None:
         """Leave the cluster; one on this machine ends."""
-        self.client.close()
-        if self._local is not None:
-            self._local.close()
+        self._opened.close()
 
     @property
     def dashboard(self) -> str:
-        """Where the dashboard is."""
-        return str(self.client.dashboard_link)
+        """Where the dashboard is; empty for a local cluster, which has none."""
+        return "" if self._is_local else str(self.client.dashboard_link)
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether the scheduler takes only clients and workers with a certificate."""
+        return str(self.client.scheduler.address).startswith(("tls://", "wss://"))
 
     @property
     def n_threads(self) -> int:
@@ -136,3 +162,103 @@ class Cluster:
     def peaks(self) -> dict[str, int]:
         """Return the largest memory that each worker has taken, in bytes."""
         return dict(self.client.run(tasks.peak_memory))
+
+
+def tls_security(
+    ca: str | Path | None = None, cert: str | Path | None = None, key: str | Path | None = None
+) -> Security:
+    """Return the credentials of a client for a tls:// address.
+
+    Parameters
+    ----------
+    ca : path, optional
+        The certificate of the authority that signed those of the scheduler and the workers, in PEM format. Without
+        it: `distributed.comm.tls.ca-file` of Dask's configuration.
+    cert, key : path, optional
+        The client's certificate, signed by the same authority, and its key. Without them:
+        `distributed.comm.tls.client.cert` and `distributed.comm.tls.client.key`.
+    """
+    given = {"tls_ca_file": ca, "tls_client_cert": cert, "tls_client_key": key}
+    files = {name: str(path) for name, path in given.items() if path is not None}
+    return Security(require_encryption=True, **files)
+
+
+def _start_local(opened: ExitStack, n_workers: int | None, memory_limit: str) -> LocalCluster:
+    """Start a cluster that other users of this machine can neither join nor look at.
+
+    Dask runs what its peers send, so all of them need the certificate, which only this process and its children know.
+    Dask unpickles what workers spill, and imports modules from its folder, so it gets a private one: its usual folder
+    can be another user's. The pages that Dask serves show logs and arguments of tasks to everyone, so there are none.
+    """
+    parent = dask.config.get("temporary-directory", default=None)
+    folder = opened.enter_context(
+        tempfile.TemporaryDirectory(prefix="thresher-", dir=parent, ignore_cleanup_errors=True)
+    )
+    opened.callback(_remove_from_path, folder)
+    settings = {
+        "temporary-directory": folder, "distributed.scheduler.http.routes": [], "distributed.worker.http.routes": [],
+    }  # fmt: skip
+    with dask.config.set(settings):
+        local = LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, memory_limit=memory_limit, host="127.0.0.1",
+            security=Security.temporary(), dashboard_address="127.0.0.1:0", scheduler_kwargs={"dashboard": False},
+            silence_logs=logging.CRITICAL,
+        )  # fmt: skip
+    opened.callback(local.close)
+    return local
+
+
+def _remove_from_path(folder: str) -> None:
+    """Import nothing from a folder that will be gone, and that another user can make again."""
+    sys.path[:] = [path for path in sys.path if not path.startswith(folder)]
+
+
+def _check_address(address: str) -> None:
+    try:
+        get_address_host_port(address)
+    except (ValueError, TypeError):
+        advice = "one looks like tls://host:8786"
+        raise ClusterError(f"{address}: this is not the address of a scheduler ({advice})") from None
+
+
+def _check_credentials(address: str, security: Security | None) -> None:
+    """Refuse credentials that are missing, or whose files cannot be read or used."""
+    if security is None and dask.config.get("distributed.client.security-loader", default=None):
+        return  # Dask's configuration names a function that returns them
+    security = security or Security()
+    tls = security.get_tls_config_for_role("client")
+    ca, cert, key = tls["ca_file"], tls["cert"], tls["key"]
+    if ca is None or cert is None:
+        advice = "name a CA file, a certificate and its key, or set distributed.comm.tls in Dask's configuration"
+        raise ClusterError(f"{address}: there are no credentials for TLS ({advice})")
+    for path in (ca, cert, key):
+        if path is not None and "\n" not in path:
+            with open(path, "rb"):  # noqa: PTH123  # an error names the path as it was given
+                pass
+    try:
+        if "\n" not in ca:
+            ssl.create_default_context(cafile=ca)
+    except ssl.SSLError:
+        raise ClusterError(f"{ca}: there is no certificate in it (name a CA file in PEM format)") from None
+    try:
+        security.get_connection_args("client")
+    except ssl.SSLError as error:
+        advice = "name a certificate and its own key, in PEM format"
+        raise ClusterError(f"{cert}: cannot be used with the key {key or cert}: {error.reason} ({advice})") from None
+
+
+def _failure(address: str, error: Exception) -> str:
+    """Return why no scheduler could be joined, and what to do."""
+    refused, encrypted, cause = isinstance(error, CommClosedError), address.startswith("tls://"), error.__cause__
+    if isinstance(error, RuntimeError):
+        return f"{error} (use a tls:// address)"
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return f"the scheduler's certificate is not valid: {cause.verify_message} (name the CA file of the cluster)"
+    is_plain = isinstance(cause, ssl.SSLError) and cause.reason == "WRONG_VERSION_NUMBER"
+    if encrypted and (is_plain or isinstance(error, ValueError)):  # a ValueError: it sent something before TLS began
+        return "the scheduler does not use TLS (start it with: dask scheduler --protocol tls)"
+    if encrypted and refused:
+        return "the scheduler refused your certificate (name one that the cluster's CA has signed)"
+    if refused:
+        return "the scheduler closed the connection (if it uses TLS, the address begins with tls://)"
+    return "no scheduler answers there (start one with: dask scheduler; an address looks like tls://host:8786)"

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from thresher.datasets.decompression import SUFFIXES
 from thresher.datasets.document import Document
+from thresher.datasets.folders import leads_out
 from thresher.datasets.reading import is_data_suffix, read_documents
 from thresher.errors import DataError
 
@@ -46,6 +47,8 @@ def partitions_of(source: str, *, size: int = RANGE, **options: Any) -> list[Par
         if files and len(others) < len(files):
             if others:
                 raise DataError(f"{folder}: {others[0]} is no file of documents (a folder has a partition a file)")
+            if links := [file.name for file in files if leads_out(file, folder)]:
+                raise DataError(f"{folder}: {links[0]} is a link to a file outside of the folder (name the file)")
             return [Partition(str(file.absolute()), options) for file in files]
     count = sum(1 for _ in read_documents(source, **options))
     if count == 0:
