@@ -24,7 +24,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from faults.harness import number_of
-from thresher.datasets.decompression import BUFFER
+from thresher.datasets.decompression import BUFFER, Unpacked, _new_gzip, _new_zstd, open_bytes
 from thresher.datasets.document import Document
 from thresher.datasets.lines import Lines
 from thresher.datasets.options import ReadOptions
@@ -391,6 +391,49 @@ def test_a_bomb_is_refused_soon(kind: str) -> None:
     message = refusal(io.BytesIO(packed * 8), skip_bad=True)  # or its one line would be refused before
     assert message == "<stream>: unpacks to more than 200 times its size (unpack it yourself if that is right)"
     assert time.process_time() - start < 2
+
+
+ZEROS = {"gz": 100_000, "xz": 120_000, "zst": 90_000}  # that one member holds
+
+
+def small_member(kind: str) -> bytes:
+    """Return a member of at most 200 bytes that unpacks to zeros, several hundred times its size."""
+    if kind == "zst":  # one block, a run of one byte
+        return b"\x28\xb5\x2f\xfd\x00\x58" + (ZEROS[kind] << 3 | 1 << 1 | 1).to_bytes(3, "little") + b"\0"
+    return PACKERS[kind](bytes(ZEROS[kind]))
+
+
+@pytest.mark.parametrize("kind", PACKERS)
+def test_a_bomb_of_many_small_members_is_refused(kind: str) -> None:
+    member = small_member(kind)
+    assert len(member) <= 200 < ZEROS[kind] / len(member) / 2
+    packed = member * (2**28 // ZEROS[kind])
+    message = refusal(io.BytesIO(packed), skip_bad=True)
+    assert message == "<stream>: unpacks to more than 200 times its size (unpack it yourself if that is right)"
+
+
+@pytest.mark.parametrize("kind", PACKERS)
+def test_ordinary_text_in_many_small_members_is_read(kind: str) -> None:
+    lines = [f"line {i}: the harvest was good\n".encode() for i in range(5000)]
+    packed = b"".join(map(PACKERS[kind], lines))
+    assert "".join(f"{text}\n" for text in texts(io.BytesIO(packed))).encode() == b"".join(lines)
+
+
+@pytest.mark.parametrize("kind", PACKERS)
+def test_repetitive_text_in_members_of_an_ordinary_size_is_read(kind: str) -> None:
+    draw = random.Random(1)
+    block = b"".join(b"%06d: the same line of a log again\n" % draw.randrange(10**6) for _ in range(20_000))
+    packed = PACKERS[kind](block) * 100  # 74 MB, more than is read at any ratio
+    stream = open_bytes(io.BytesIO(packed))
+    assert sum(len(piece) for piece in iter(lambda: stream.read(MB), b"")) == 100 * len(block)
+
+
+@pytest.mark.parametrize("kind", PACKERS)
+def test_a_file_that_unpacks_to_more_than_the_limit_is_refused_at_any_ratio(kind: str) -> None:
+    new = {"gz": _new_gzip, "xz": lzma.LZMADecompressor, "zst": _new_zstd}[kind]
+    unpacked = Unpacked(io.BufferedReader(io.BytesIO(PACKERS[kind](CONTENT) * 3)), "f", new, 2 * len(CONTENT))
+    with pytest.raises(DataError, match=rf"^f: unpacks to more than {2 * len(CONTENT):,} bytes \(unpack it yourself"):
+        unpacked.readall()
 
 
 def gzip_bomb() -> bytes:

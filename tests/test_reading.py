@@ -1,8 +1,12 @@
 """From a source to documents: formats by name, extension and first bytes, folders, and what is noticed on the way."""
 
+import errno
 import gzip
 import io
 import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -295,6 +299,68 @@ def test_links_to_folders_are_not_followed_and_broken_ones_are_told(tmp_path: Pa
     (tmp_path / "a" / "gone.txt").symlink_to("nowhere")
     with pytest.raises(FileNotFoundError, match=r"gone\.txt"):
         list(read_documents(tmp_path))
+
+
+def test_links_to_files_outside_of_the_folder_are_refused_and_can_be_skipped(tmp_path: Path) -> None:
+    secret = fill(tmp_path, {"secret": "the key"}) / "secret"
+    folder = fill(tmp_path / "corpus", {"a/1.txt": "oil"})
+    for target in (str(secret), "../../secret", "../../nowhere"):
+        (folder / "a" / "2.txt").symlink_to(target)
+        message = refusal(folder)
+        assert message.startswith(f"{folder}/a/2.txt: is a link to a file outside of the folder (copy the folder with")
+        reading = read_documents(folder, skip_bad=True)
+        assert [document.text for document in reading] == ["oil"]
+        assert reading.skipped == 1
+        (folder / "a" / "2.txt").unlink()
+
+
+def test_categories_are_not_read_through_a_link_that_leads_out(tmp_path: Path) -> None:
+    secret = fill(tmp_path, {"secret": "the key"}) / "secret"
+    folder = fill(tmp_path / "corpus", {"1.txt": "oil"})
+    (folder / "1.key").symlink_to(secret)
+    assert refusal(folder).startswith(f"{folder}/1.key: is a link to a file outside of the folder")
+
+
+def test_links_within_the_folder_are_read_by_whatever_name_the_folder_has(tmp_path: Path) -> None:
+    folder = fill(tmp_path / "corpus", {"a/1.txt": "oil"})
+    fill(folder, {"b/2.txt": "gas"})
+    (folder / "a" / "2.txt").symlink_to("../b/2.txt")
+    (tmp_path / "link").symlink_to(folder)
+    for name in (folder, tmp_path / "link"):
+        assert [(found.id, found.text) for found in read_documents(name)] == [
+            ("a/1.txt", "oil"), ("a/2.txt", "gas"), ("b/2.txt", "gas")
+        ]  # fmt: skip
+
+
+@contextmanager
+def deep_folder(top: Path, levels: int) -> Iterator[None]:
+    """Make a folder of so many levels with a text in the last, for a while; no path names it if it is very deep."""
+    descriptor = os.open(top, os.O_RDONLY)
+    try:
+        for _ in range(levels):
+            os.mkdir("d", dir_fd=descriptor)
+            below = os.open("d", os.O_RDONLY, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = below
+        with os.fdopen(os.open("1.txt", os.O_WRONLY | os.O_CREAT, dir_fd=descriptor), "w") as file:
+            file.write("oil")
+        yield
+    finally:
+        os.close(descriptor)
+        subprocess.run(["rm", "-rf", str(top / "d")], check=True)  # what Python has for that recurses
+
+
+def test_a_very_deep_folder_is_read(tmp_path: Path) -> None:
+    with deep_folder(tmp_path, 1500):
+        (found,) = read_documents(tmp_path, format="files")
+        assert (found.id, found.text) == ("d/" * 1500 + "1.txt", "oil")
+        assert "is no name (allowed: 1 to 200 characters" in refusal(tmp_path)  # the name of the category
+
+
+def test_a_folder_deeper_than_a_path_may_be_long_is_an_error_of_the_system(tmp_path: Path) -> None:
+    with deep_folder(tmp_path, 2500), pytest.raises(OSError, match="name too long") as caught:
+        list(read_documents(tmp_path))
+    assert caught.value.errno == errno.ENAMETOOLONG
 
 
 def test_a_file_that_vanishes_from_a_folder_keeps_its_own_error(tmp_path: Path) -> None:

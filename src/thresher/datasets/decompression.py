@@ -21,6 +21,7 @@ _HEAD = 2**16  # bytes that are looked at before the first is read
 # Pieces of this size unpack to 32 MB each at the most (zstd's runs of one byte) before the ratio is looked at.
 _PIECE = 2**10
 _HARMLESS, _MOST_RATIO = 2**26, 200
+_MOST_UNPACKED = 2**40  # bytes of one file, whatever its ratio
 _MOST_MEMORY = 2**28  # that unpacking an .xz file may claim; what xz writes by itself needs a quarter
 
 Source = str | PathLike[str] | BinaryIO
@@ -158,35 +159,45 @@ class _Borrowed(io.RawIOBase):
 
 
 class Unpacked(Pieces):
-    """The bytes of a compressed stream, of all its members."""
+    """The bytes of a compressed stream, of all its members; more than `most` bytes are refused."""
 
-    def __init__(self, stream: io.BufferedReader, name: str, new: Callable[[], Any]) -> None:
+    def __init__(
+        self, stream: io.BufferedReader, name: str, new: Callable[[], Any], most: int = _MOST_UNPACKED
+    ) -> None:
         super().__init__(stream)
-        self._name, self._new, self._member = name, new, new()
+        self._name, self._new, self._member, self._most = name, new, new(), most
         self._packed = self._unpacked = 0
 
     def piece(self) -> bytes:
         """Return what the next bytes unpack to; some unpack to nothing yet."""
         while True:
             packed = self._member.unused_data if self._member.eof else b""
-            if not packed and not (packed := self._stream.read(_PIECE)):
+            if not packed and not (packed := self._next_packed()):
                 if not self._member.eof:
                     raise DataError(f"{self._name}: the compressed file ends too early (copy it again)")
                 return b""
             if found := self._unpack(packed):
                 return found
 
+    def _next_packed(self) -> bytes:
+        """Read from the stream. Count here: bytes after the end of a member are fed again to the next member."""
+        packed = self._stream.read(_PIECE)
+        self._packed += len(packed)
+        return packed
+
     def _unpack(self, piece: bytes) -> bytes:
         if self._member.eof:
             self._member = self._new()
-        self._packed += len(piece)
         try:
             found: bytes = self._member.decompress(piece)
         except Exception as error:
             raise DataError(f"{self._name}: the compressed data are damaged: {error} (copy the file again)") from None
         self._unpacked += len(found)
+        limit = ""
         if self._unpacked > max(_HARMLESS, _MOST_RATIO * self._packed):
-            raise DataError(
-                f"{self._name}: unpacks to more than {_MOST_RATIO} times its size (unpack it yourself if that is right)"
-            )
+            limit = f"{_MOST_RATIO} times its size"
+        elif self._unpacked > self._most:
+            limit = f"{self._most:,} bytes"
+        if limit:
+            raise DataError(f"{self._name}: unpacks to more than {limit} (unpack it yourself if that is right)")
         return found

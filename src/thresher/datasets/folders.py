@@ -1,8 +1,10 @@
 """Folders of text files: one folder a category, or a file a document with its categories in a file beside it.
 
-Files are read in the order of their names. A document's id is its path below the folder.
+Files are read in the order of their names. A document's id is its path below the folder. Links are read only if they
+lead to a file in the folder: a corpus may come from a stranger, and must not name other files of its reader.
 """
 
+import os
 from collections.abc import Iterator
 from glob import escape
 from pathlib import Path
@@ -20,7 +22,7 @@ SIDECARS = (".key", ".labels")
 def read_folder(folder: Path, options: ReadOptions) -> Iterator[Document | DataError]:
     """Yield a document for each file below a folder: its categories are the name of the folder that it lies in."""
     for path in _files(folder):
-        yield _document(path, _name(path, folder), path.parent.relative_to(folder).as_posix(), options)
+        yield _document(path, folder, path.parent.relative_to(folder).as_posix(), options)
 
 
 def read_sidecars(folder: Path, options: ReadOptions) -> Iterator[Document | DataError]:
@@ -35,7 +37,7 @@ def read_sidecars(folder: Path, options: ReadOptions) -> Iterator[Document | Dat
             wanted = printable(path.with_suffix(SIDECARS[0]).name)
             yield _at(path, f"no categories beside it (write them into {wanted}; or name one file that holds all)")
         else:
-            yield _document(path, _name(path, folder), beside, options)
+            yield _document(path, folder, beside, options)
 
 
 def _has_document(sidecar: Path) -> bool:
@@ -47,16 +49,20 @@ def has_sidecars(folder: Path) -> bool:
     return not any(path.is_dir() and not path.name.startswith(".") for path in folder.iterdir())
 
 
+def leads_out(path: Path, folder: Path) -> bool:
+    """Tell whether a path in a folder is a link to something outside of it."""
+    return path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
 def _files(folder: Path) -> Iterator[Path]:
     """Yield the files below a folder by name, without hidden ones; links to folders are not followed."""
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith("."):
-            continue
-        if path.is_dir():
-            if not path.is_symlink():
-                yield from _files(path)
-        else:
+    waiting = [folder]
+    while waiting:
+        path = waiting.pop()
+        if not path.is_dir():
             yield path
+        elif path == folder or not path.is_symlink():
+            waiting += sorted((below for below in path.iterdir() if not below.name.startswith(".")), reverse=True)
 
 
 def _name(path: Path, folder: Path) -> str:
@@ -68,16 +74,16 @@ def _at(path: Path, what: str, line: int | None = None) -> DataError:
     return DataError(f"{place}: {what}")
 
 
-def _document(path: Path, name: str, categories: str | Path | None, options: ReadOptions) -> Document | DataError:
+def _document(path: Path, folder: Path, categories: str | Path | None, options: ReadOptions) -> Document | DataError:
     try:
-        text = _text(path, options)
+        text = _text(path, folder, options)
         if isinstance(categories, str):
             if categories == "." and options.labelled:
                 raise _at(path, "lies in no category's folder (move it into one)")
             names = _checked([] if categories == "." else [categories], path)
         else:
-            names = _checked(_text(categories, options).split("\n"), categories) if categories else ()
-        return Document(text, names, name, place=printable(str(path)))
+            names = _checked(_text(categories, folder, options).split("\n"), categories) if categories else ()
+        return Document(text, names, _name(path, folder), place=printable(str(path)))
     except DataError as error:
         return error
 
@@ -89,7 +95,9 @@ def _checked(names: list[str], path: Path) -> tuple[str, ...]:
         raise _at(path, str(error)) from None
 
 
-def _text(path: Path, options: ReadOptions) -> str:
+def _text(path: Path, folder: Path, options: ReadOptions) -> str:
+    if leads_out(path, folder):
+        raise _at(path, "is a link to a file outside of the folder (copy the folder with cp -rL if you trust it)")
     if path.exists() and not path.is_file():
         raise _at(path, "is no file, but a pipe or a device (remove it)")  # which one might wait for endlessly
     with open_file(path) as file:
