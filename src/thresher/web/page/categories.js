@@ -207,10 +207,23 @@ class CategoriesView {
 
 /** What the measures were made on, and how far to trust them: nodes. */
 export function measuredOn(on) {
+  if (on?.held_out && !on.documents && on.taught)
+    return el(
+      "p",
+      { class: "note" },
+      `Nothing is measured: the model was taught all ${count(on.taught)} held-out documents. Serve with other documents for `,
+      el("code", {}, "--holdout DATA"),
+      ".",
+    );
   if (!on?.documents) return el("p", { class: "note" }, "Nothing was measured yet.");
-  const number = on.documents.toLocaleString("en");
+  const number = count(on.documents);
   if (on.held_out)
-    return el("p", { class: "note" }, `Measured on ${number} documents that were held out and never learned.`);
+    return el(
+      "p",
+      { class: "note" },
+      `Measured on ${number} documents that were held out and never learned.`,
+      on.taught ? ` ${leftOut(on.taught)}` : "",
+    );
   return el(
     "p",
     { class: "note" },
@@ -219,6 +232,12 @@ export function measuredOn(on) {
     " for honest ones.",
   );
 }
+
+/** How many held-out documents are not measured on, in a sentence. */
+const leftOut = (taught) =>
+  taught === 1
+    ? "One more was taught since, and is left out."
+    : `${count(taught)} more were taught since, and are left out.`;
 
 /** Order by the column that sorts; what has no measure comes last either way. */
 function byColumn(a, b) {

@@ -11,6 +11,7 @@ import { session } from "./session.js";
 import { unsaid } from "./toggles.js";
 
 const PAUSE = 300;
+const RETRY = 3000; // milliseconds, while the service cannot be reached
 const SHOWN = 8;
 const left = { text: "", chosen: null, all: false }; // what was on the view when it was last left
 
@@ -148,7 +149,17 @@ class CategorizeView {
   typed() {
     clearTimeout(this.timer);
     this.picked = false;
+    this.#markStale();
     this.timer = setTimeout(() => this.ask(), PAUSE);
+  }
+
+  /** Whether the categories that are shown, if any, are of another text than the one in the box. */
+  get isStale() {
+    return this.answered !== null && this.answered !== this.input.value;
+  }
+
+  #markStale() {
+    for (const node of [this.results, this.actions, ...this.below]) node.classList.toggle("stale", this.isStale);
   }
 
   async pressed(event) {
@@ -195,9 +206,21 @@ class CategorizeView {
         this.picked = false; // the category may be gone
         return this.ask();
       }
-      this.#fault(error);
+      this.#failed(text, error);
     }
     return undefined;
+  }
+
+  /** Show no categories of another text, and ask again soon if the service may be back. */
+  #failed(text, error) {
+    const isAway = error.status === undefined || error.passes;
+    if (this.answered !== text) {
+      this.#empty();
+      const told = isAway ? "The categories appear here when the service answers." : "There are no categories to show.";
+      fill(this.results, el("p", { class: "none" }, told));
+    }
+    this.#fault(error);
+    if (isAway) this.timer = setTimeout(() => this.ask(), RETRY);
   }
 
   #categorize(text, explain, signal) {
@@ -217,6 +240,7 @@ class CategorizeView {
     if (!this.picked) this.chosen = this.found[0]?.category ?? null;
     if (!sameText) this.telling.clear();
     this.#show();
+    this.#markStale();
     fill(this.status, answer.categories.length ? "" : "The model has learned nothing yet. Accept a category to begin.");
     say(spokenResult(this.found));
   }
@@ -271,30 +295,37 @@ class CategorizeView {
     this.chosen = name;
     this.picked = true;
     this.#tools();
+    if (this.isStale) return this.ask();
     if (!this.explanations.has(name)) {
       const text = this.answered;
       const answer = await this.#categorize(text, name).catch((error) => this.#fault(error));
-      if (!answer || text !== this.answered) return;
+      if (!answer || text !== this.answered) return undefined;
       for (const one of answer.explanations ?? []) this.explanations.set(one.category, one);
     }
-    if (this.chosen === name) this.#explain();
+    return this.chosen === name ? this.#explain() : undefined;
   }
 
-  async correct(how, name = this.chosen, more = {}) {
-    if (!session.mayCorrect || name === null || this.answered === null) return;
-    if (this.input.value !== this.answered) await this.ask();
-    const outcome = await this.telling.correct({ text: this.answered, [how]: [name], ...more });
+  /** Accept or reject the category that is chosen: one of this text, not of the one before. */
+  correct(how) {
+    if (!session.mayCorrect || this.chosen === null || this.answered === null) return undefined;
+    return this.isStale ? this.ask() : this.#teach({ [how]: [this.chosen] });
+  }
+
+  /** Correct the text in the box. */
+  async #teach(said) {
+    const [name] = said.accept ?? said.reject;
+    const outcome = await this.telling.correct({ text: this.input.value, ...said });
     if (outcome.refused) return;
     this.chosen = name;
     this.picked = true;
-    if (more.create_category) session.names.push(name);
+    if (said.create_category) session.names.push(name);
     await this.ask();
   }
 
   async another() {
     if (!session.mayCorrect || !this.input.value.trim()) return;
     const answer = await askCategory(session.names);
-    if (answer) await this.correct("accept", answer.name, answer.isNew ? { create_category: true } : {});
+    if (answer) await this.#teach({ accept: [answer.name], ...(answer.isNew ? { create_category: true } : {}) });
   }
 
   #empty() {
@@ -303,6 +334,7 @@ class CategorizeView {
     this.chosen = null;
     for (const section of this.below) section.hidden = true;
     this.actions.hidden = true;
+    this.#markStale();
     fill(this.status, "");
     fill(
       this.results,

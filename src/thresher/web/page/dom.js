@@ -41,6 +41,9 @@ export const listed = (names) => names.flatMap((name, i) => (i ? [", ", named(na
 export const button = (label, run, properties = {}) =>
   el("button", { type: "button", on: { click: run }, ...properties }, label);
 
+/** Whether a click is one of the mouse, and not of a key. */
+export const isByMouse = (event) => event.detail > 0;
+
 export const key = (text) => el("kbd", {}, text);
 
 /** A label with its field below or beside it. */

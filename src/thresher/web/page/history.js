@@ -8,11 +8,14 @@ import { session } from "./session.js";
 import { drift, figures, learning } from "./standing.js";
 
 const PAGE = 50;
+const RETRY = 3000; // milliseconds, while the service cannot be reached
 
 class HistoryView {
   title = "History";
   records = [];
   following = null;
+  timer = 0;
+  isUnread = false; // the notice says that loading failed
 
   constructor(root) {
     this.root = root;
@@ -26,6 +29,7 @@ class HistoryView {
 
   leave() {
     outbox.removeEventListener("sent", this.again);
+    clearTimeout(this.timer);
   }
 
   #build() {
@@ -49,6 +53,7 @@ class HistoryView {
   }
 
   async load() {
+    clearTimeout(this.timer);
     try {
       const [stats, page] = await Promise.all([
         get("/v1/stats"),
@@ -62,8 +67,12 @@ class HistoryView {
       this.records = page.corrections;
       this.following = page.next;
       this.#draw();
+      if (this.isUnread) fill(this.notice);
+      this.isUnread = false;
     } catch (error) {
-      this.#tell(error.message, true);
+      if (!this.isUnread) this.#tell(error.message, true);
+      this.isUnread = true;
+      if (error.status === undefined || error.passes) this.timer = setTimeout(this.again, RETRY);
     }
   }
 

@@ -168,6 +168,7 @@ function showCount() {
 part("help").addEventListener("click", showHelp);
 part("unsent").addEventListener("click", showUnsent);
 part("skip").addEventListener("click", () => main.focus());
+part("views").addEventListener("click", () => main.focus({ preventScroll: true })); // a link would keep Enter for itself
 outbox.addEventListener("change", showCount);
 signing.addEventListener("needed", signIn);
 window.addEventListener("hashchange", route);

@@ -3,7 +3,7 @@
 import { at, patch, post } from "./api.js";
 import { askCategory } from "./ask.js";
 import { Telling } from "./correcting.js";
-import { button, el, fill, fixed, key, listed, many, named, say, unseen, wholeText } from "./dom.js";
+import { button, el, fill, fixed, isByMouse, key, listed, many, named, say, unseen, wholeText } from "./dom.js";
 import { disagreement } from "./disagreement.js";
 import { takeDrops } from "./dropping.js";
 import { Filters } from "./filters.js";
@@ -14,6 +14,7 @@ import { addFiles, howToAdd } from "./adding.js";
 import { session } from "./session.js";
 import { Toggles, unsaid } from "./toggles.js";
 
+const UNDECIDED = "Nothing is ticked. Tick a category, or choose \u201cNone of these\u201d.";
 const tally = { saved: 0, wrong: 0 }; // since the page was opened
 const wish = { order: "uncertain", category: "", q: "", state: "open" };
 
@@ -44,6 +45,7 @@ class ReviewView {
         run: (event) => this.toggles.toggleNumber(Number(event.key)),
       },
       { keys: ["x"], does: "say that it is not the category looked at", run: () => this.toggles.reject() },
+      { keys: ["0"], does: "say that it is none of the categories", run: () => this.none() },
       { keys: ["n"], does: "tick another category", run: () => this.another() },
       { keys: ["Enter"], does: "save, and go on", run: () => this.save() },
       { keys: ["?"], does: "set aside as unsure", run: () => this.unsure() },
@@ -96,6 +98,10 @@ class ReviewView {
       this.litText,
     );
     this.summary = el("p", { class: "note", id: "summary" });
+    this.noneButton = button(["None of these ", key("0")], (event) => this.#clickedNone(event), {
+      id: "none",
+      "aria-pressed": "false",
+    });
     this.why = el("div", { id: "words" });
     const tools = session.mayCorrect
       ? [
@@ -124,6 +130,7 @@ class ReviewView {
           "div",
           { class: "row beneath" },
           this.summary,
+          session.mayCorrect ? this.noneButton : null,
           session.mayCorrect ? button(["Another\u2026 ", key("n")], () => this.another(), { id: "another" }) : null,
         ),
         this.tools,
@@ -226,29 +233,28 @@ class ReviewView {
     if (answer) this.toggles.add(answer.name, answer.isNew);
   }
 
+  none() {
+    if (this.queue.current) this.toggles.toggleNone();
+  }
+
+  /** After a click of the mouse the focus is on the document, as the button would keep Enter for itself. */
+  #clickedNone(event) {
+    this.none();
+    if (isByMouse(event)) this.article.focus({ preventScroll: true });
+  }
+
   #summarize() {
-    const { accept = [], reject = [], categories } = this.toggles.said;
-    const parts = [
-      accept.length ? ["is ", ...listed(accept)] : null,
-      reject.length ? ["is not ", ...listed(reject)] : null,
-    ].filter(Boolean);
-    fill(
-      this.summary,
-      session.mayCorrect
-        ? [
-            "Saving says: ",
-            categories ? "none of the categories" : parts.flatMap((part, i) => (i ? ["; ", ...part] : part)),
-            ".",
-          ]
-        : "",
-    );
+    this.summary.classList.remove("fault");
+    this.noneButton.setAttribute("aria-pressed", String(this.toggles.none));
+    fill(this.summary, session.mayCorrect ? saying(this.toggles.said) : "");
   }
 
   async save() {
     const document = this.queue.current;
     if (!document || this.busy || !session.mayCorrect) return;
-    this.busy = true;
     const said = this.toggles.said;
+    if (!said) return this.#askToChoose();
+    this.busy = true;
     const about = { id: document.id, wasWrong: 0 };
     const outcome = await this.telling
       .correct({ document: document.id, ...said }, about)
@@ -261,6 +267,13 @@ class ReviewView {
     document.corrections = [...(document.corrections ?? []), { user: session.user, ...said }];
     this.queue.settle(document, "done");
     await this.next();
+  }
+
+  /** Nothing is ticked, and an empty correction would teach that it is none of the categories. */
+  #askToChoose() {
+    this.summary.classList.add("fault");
+    this.summary.scrollIntoView({ block: "nearest" });
+    say(UNDECIDED);
   }
 
   async unsure() {
@@ -337,6 +350,17 @@ class ReviewView {
   #fault(error) {
     fill(this.notice, el("p", { class: "fault" }, error.message));
   }
+}
+
+/** What saving would say: nodes. */
+function saying(said) {
+  if (!said) return UNDECIDED;
+  if (said.categories) return "Saving says: none of the categories.";
+  const parts = [
+    said.accept.length ? ["is ", ...listed(said.accept)] : null,
+    said.reject.length ? ["is not ", ...listed(said.reject)] : null,
+  ].filter(Boolean);
+  return ["Saving says: ", ...parts.flatMap((part, i) => (i ? ["; ", ...part] : part)), "."];
 }
 
 /** What the model says, or all categories as long as it has learned nothing. */

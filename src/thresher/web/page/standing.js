@@ -1,6 +1,6 @@
 // How the model stands: alarms, figures and the learning curve; the history shows them.
 
-import { count, el, fixed, named, percent } from "./dom.js";
+import { count, el, fixed, many, named, percent } from "./dom.js";
 import { Plot, endOf, ticks } from "./plot.js";
 
 /** What is alarming: nodes. */
@@ -44,7 +44,7 @@ export function figures({
           [
             "macro F1, held out",
             fixed(holdout.macro_f1),
-            `best ${fixed(holdout.best_macro_f1)}; ${count(holdout.documents)} documents`,
+            holdout.documents ? `best ${fixed(holdout.best_macro_f1)}; ${many(holdout.documents, "document")}` : "",
           ],
           ["micro F1, held out", fixed(holdout.micro_f1), ""],
         ]
@@ -65,9 +65,18 @@ export function figures({
       "p",
       { class: "note" },
       teachers(users),
+      leftOut(holdout),
       found && !found.alarm && found.message ? ` Drift: ${found.message.replace(/\.$/, "")}.` : "",
     ),
   );
+}
+
+/** Which held-out documents are not measured on, in a sentence. */
+function leftOut(holdout) {
+  if (!holdout?.taught) return "";
+  return holdout.documents
+    ? ` Held-out documents that were taught, and are left out: ${count(holdout.taught)}.`
+    : ` All ${count(holdout.taught)} held-out documents were taught, so nothing is measured on them.`;
 }
 
 function teachers(users) {
