@@ -1,10 +1,12 @@
 """The service under load: requests, batches and corrections at the same time, and a start with a long journal.
 
 .venv/bin/python benchmarks/serving.py [--parts requests,mixed,taught] [--markdown docs/service.md]
+.venv/bin/python benchmarks/serving.py --parts worst [--markdown docs/service.md]
 
 It takes `wrk` (apt-get install wrk) as the load generator, which shares the two cores with the service: eight
 connections that each wait for an answer before they ask again. Corrections are sent at a steady rate by one thread of
-this process, on a connection of its own; each is durable when it is answered. The model is the one of the demo.
+this process, on a connection of its own; each is durable when it is answered. The model is the one of the demo. The
+part `worst` has a model of its own, and needs no `wrk`.
 """
 
 import argparse
@@ -38,6 +40,7 @@ from thresher.web.tokens import Holder, Tokens
 
 TOKEN = "a-token-for-the-benchmark"
 PARTS = ("requests", "where", "batches", "mixed", "taught", "restart")
+WORST = "worst"
 CONNECTIONS, SECONDS, BATCH = 8, 8, 500
 RATE = 200  # corrections a second
 LONG = 100_900  # corrections in a journal, of which the last 900 are in no snapshot
@@ -138,8 +141,12 @@ def where(folder: Path) -> list[list[Any]]:
              "headers": [(name.encode(), value.encode()) for name, value in headers.items()]}  # fmt: skip
 
     async def ask() -> None:
+        parts, leaves = [body], asyncio.Event()
+
         async def receive() -> dict[str, Any]:
-            return {"type": "http.request", "body": body, "more_body": False}
+            if not parts:
+                await leaves.wait()  # it never leaves
+            return {"type": "http.request", "body": parts.pop(), "more_body": False}
 
         async def send(message: Any) -> None:
             assert message.get("status", 200) == 200
@@ -161,7 +168,7 @@ def where(folder: Path) -> list[list[Any]]:
 
     texts: list[Any] = [SHORT] * CONNECTIONS
     how: dict[str, Any] = {"top": None, "details": False, "explain": False}
-    model = microseconds(lambda: [service.categorize(texts, texts, **how) for _ in range(100)])
+    model = microseconds(lambda: [list(service.categorize(texts, texts, **how)) for _ in range(100)])
     whole = microseconds(lambda: asyncio.run(ask_in_eights(100)))
     service.close()
     return [
@@ -234,6 +241,98 @@ def taught(folder: Path) -> list[list[Any]]:
     ]
 
 
+def many_categories(folder: Path) -> Path:
+    """Learn 1,000 categories that all accept a text about lamps, 600 of them with names of 199 letters."""
+    names = [long_name(number) for number in range(600)] + [f"c{number}" for number in range(400)]
+    texts = [f"lamps dark street {i}" for i in range(20)] + [f"wheat harvest grain {i}" for i in range(20)]
+    model = Categorizer(learner="balanced-winnow", choose="nothing", min_count=1)
+    path = folder / "desk.thresher"
+    model.fit(texts, [names] * 20 + [["other"]] * 20).save(path)
+    return path
+
+
+def long_name(number: int) -> str:
+    """Return a name of 199 letters that is like all others of its kind."""
+    return "".join(random.Random(number).choices("ab", k=190)) + f" {number:08}"
+
+
+def worst_bodies() -> dict[str, tuple[str, Any]]:
+    """Return the requests that cost most for their size: what they are called, their path, and their body."""
+    text = ("lamps dark street " * 300)[:3900]
+    names = [f"new {number}" for number in range(1000)]
+    return {
+        "3.9 kB explained, accepted by 1,000 categories": ("/v1/categorize", {"text": text, "explain": True}),
+        "an unknown name of 199 letters": ("/v1/categorize", {"text": "lamps", "explain": long_name(-1)}),
+        "99,999 documents of one word": ("/v1/categorize", {"documents": ["lamps"] * 99_999}),
+        "900 documents, all details": (
+            "/v1/categorize",
+            {"documents": ["lamps dark street"] * 900, "all": True, "details": True},
+        ),
+        "a correction with an unknown name": (
+            "/v1/corrections",
+            {"id": "u", "text": "lamps", "accept": [long_name(-1)]},
+        ),
+        "a correction with 1,000 names": (
+            "/v1/corrections",
+            {"id": "n", "text": "lamps", "accept": names, "create_category": True},
+        ),
+        "the queue": ("/v1/queue?limit=200", None),
+        "the categories": ("/v1/categories", None),
+        "the stats": ("/v1/stats", None),
+    }
+
+
+def worst(folder: Path) -> list[list[Any]]:
+    """Measure how soon the service says that it is well while the worst requests are sent, one by one and together."""
+    bodies, rows = worst_bodies(), []
+    with served(many_categories(folder)) as (host, port):
+        texts = [{"id": str(i), "text": f"lamps {i}"} for i in range(5000)]
+        send(host, port, "/v1/documents", {"documents": texts})
+        for name, body in [*bodies.items(), ("all of these at the same time", None)]:
+            asked = [body] if body is not None else list(bodies.values())
+            waits, times = polled(host, port, asked)
+            waited = (
+                f"p50 {np.median(waits):.1f} ms, p99 {np.quantile(waits, 0.99):.1f} ms, at most {max(waits):.1f} ms"
+            )
+            rows.append([name, f"{np.median(times):.2f} s a request", f"`/healthz` meanwhile: {waited}"])
+    return rows
+
+
+def send(host: str, port: int, path: str, body: Any) -> None:
+    """Send a request, and read its answer."""
+    connection = http.client.HTTPConnection(host, port)
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
+    connection.request("GET" if body is None else "POST", path, None if body is None else json.dumps(body), headers)
+    connection.getresponse().read()
+    connection.close()
+
+
+def polled(host: str, port: int, asked: list[tuple[str, Any]]) -> tuple[list[float], list[float]]:
+    """Send each request again and again, and /healthz every 20 ms; gives its waits in ms, and their times in s."""
+    end, times, waits = time.perf_counter() + SECONDS / 2, list[float](), list[float]()
+
+    def repeat(path: str, body: Any) -> None:
+        while time.perf_counter() < end:
+            begun = time.perf_counter()
+            send(host, port, path, body)
+            times.append(time.perf_counter() - begun)
+
+    threads = [Thread(target=repeat, args=one) for one in asked]
+    for thread in threads:
+        thread.start()
+    connection = http.client.HTTPConnection(host, port)
+    while time.perf_counter() < end:
+        begun = time.perf_counter()
+        connection.request("GET", "/healthz")
+        connection.getresponse().read()
+        waits.append(1000 * (time.perf_counter() - begun))
+        time.sleep(0.02)
+    for thread in threads:
+        thread.join()
+    connection.close()
+    return waits, times
+
+
 def restart(folder: Path) -> list[list[Any]]:
     """Measure how long a start takes with a long journal."""
     model, documents, drawn = demo_model(folder), list(read_documents("sample:test")), random.Random(0)
@@ -262,7 +361,7 @@ def main() -> None:
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--markdown", type=Path)
     given = parser.parse_args()
-    if shutil.which("wrk") is None:
+    if given.parts != WORST and shutil.which("wrk") is None:
         sys.exit("wrk is missing (apt-get install wrk)")
     rows = []
     for part in given.parts.split(","):
@@ -271,7 +370,7 @@ def main() -> None:
     table = "\n".join(["| | | |", "|---|---|---|", *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
     print(table, end="")
     if given.markdown:
-        write_between(given.markdown, "serving", table)
+        write_between(given.markdown, WORST if given.parts == WORST else "serving", table)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import served as services
 from cli import Ended, Run
 from served import Served, new_model, served
 from thresher.cli import run
@@ -20,8 +21,8 @@ from thresher.cli import run
 # A shell lets what it runs in the background ignore Ctrl-C, and all that this starts in turn.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# The first example may have a kernel compiled.
-settings.register_profile("thresher", deadline=None)
+# The first example may have a kernel compiled. A blob repeats a failure on a machine that has not met it.
+settings.register_profile("thresher", deadline=None, print_blob=True)
 settings.load_profile("thresher")
 
 
@@ -35,6 +36,14 @@ def called(capfd: pytest.CaptureFixture[str]) -> Run:
         return Ended(code, *capfd.readouterr())
 
     return call
+
+
+@pytest.fixture(autouse=True)
+def lively() -> Iterator[None]:
+    """Fail a test in which a service of `served` did not answer /healthz soon."""
+    services.slow.clear()
+    yield
+    assert services.slow == []
 
 
 @pytest.fixture(scope="module")

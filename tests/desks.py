@@ -47,6 +47,6 @@ def execute(path: Path, *statements: str) -> None:
     connection.close()
 
 
-def interrupt(*_: object) -> None:
+def interrupt(*_: object, **more: object) -> None:
     """Be what is broken off by Ctrl-C."""
     raise KeyboardInterrupt

@@ -3,12 +3,13 @@
 import asyncio
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -186,6 +187,30 @@ class _Threaded(serving.Server):
         yield
 
 
+slow: list[str] = []  # what was found by `_poll` since it was last looked at
+_EVERY, _TICK, _LONGEST = 0.1, 0.02, 0.5  # seconds
+
+
+def _poll(port: int, ending: threading.Event) -> None:
+    """Ask again and again whether a service lives, and note where it takes half a second to say so.
+
+    The service shares a process with its test, which may hold Python's lock, to compile a kernel say. So what is
+    counted is the ticks of this thread, which needs that lock as well: while nobody gets it no time goes by.
+    """
+    asked = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
+    while not ending.wait(_EVERY):
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+            while not ending.wait(_EVERY):
+                connection.sendall(asked)
+                waited = 0.0
+                while not ending.is_set() and not select.select([connection], [], [], _TICK)[0]:
+                    waited += _TICK
+                if waited >= _LONGEST:
+                    slow.append(f"/healthz took {waited:.1f} s in {os.environ.get('PYTEST_CURRENT_TEST', 'no test')}")
+                if not connection.recv(2**12):
+                    break
+
+
 def _is_listening() -> bool:
     return _Threaded.running is not None and _Threaded.running.started
 
@@ -201,8 +226,12 @@ def served(
     opened: Callable[[], Desk] | None = None,
     wait: bool = True,
     fails: type[BaseException] | None = None,
+    polled: bool = True,
 ) -> Iterator[Served]:
-    """Serve a model while the block runs; it waits until the journal is replayed, and ends well unless it `fails`."""
+    """Serve a model while the block runs; it waits until the journal is replayed, and ends well unless it `fails`.
+
+    Meanwhile it is `polled`, and the test fails if /healthz is slow; not so where the test starves it.
+    """
     listening = serving.bound_socket("127.0.0.1", 0)
     port = listening.getsockname()[1]
     tokens = None if holders is None else Tokens(dict(holders))
@@ -235,9 +264,16 @@ def served(
     assert server is not None
     _Threaded.running = None
     running = Served(f"http://127.0.0.1:{port}", made[0], model, tokens is not None, server.config.app.app)  # type: ignore[union-attr]
+    ending = threading.Event()
+    polling = threading.Thread(target=_poll, args=(port, ending), name="polling")
+    if polled:
+        polling.start()
     try:
         yield running
     finally:
+        ending.set()
+        if polled:
+            polling.join(10)
         running.close()
         server.should_exit = True
         thread.join(30)

@@ -1,6 +1,7 @@
 """Each part of an analyser equals a few lines of plain Python, and features are counted as a Counter counts them."""
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -17,8 +18,8 @@ from thresher.kernels.compiler import COMPILED
 from thresher.kernels.rows import Rows
 from thresher.text import batches as batches_module
 from thresher.text.analysers import Analyser, Part, Text
-from thresher.text.features import TextFeatures
-from thresher.text.tokens import words
+from thresher.text.features import FeatureCounts, TextFeatures
+from thresher.text.tokens import places_in, words
 
 FEW = settings(max_examples=60 if COMPILED else 10, deadline=None)
 TEXTS = ["Crude oil rose. Öl und Gas fell; oil, oil!", "", "one", "the cat sat on the mat? The cat sat.", "漢字 öl"]
@@ -409,3 +410,58 @@ def test_features_of_fields_stand_where_the_field_s_words_do() -> None:
     assert where["gas"] == [(0, 3), (13, 16)]
     assert where["title:gas"] == [(13, 16)]
     assert where["author:smith"] == [(7, 12)]
+
+
+def naive_occurrences(features: TextFeatures, text: Text) -> dict[str, list[tuple[int, int]]]:
+    """Return where the features of a text are, token after token and part after part."""
+    plain = text if isinstance(text, str) else "\n".join(text.values())
+    begins, ends = places_in(plain)
+    found: dict[str, list[tuple[int, int]]] = {}
+    for tokens in features.analyser([text], positions=True):
+        for i, name in enumerate(words(tokens)[0]):
+            where = found.setdefault(name, [])
+            if len(tokens.starts):
+                where.append((int(begins[tokens.starts[i]]), int(ends[tokens.ends[i] - 1])))
+    return found
+
+
+PARTS: list[Part | list[Part]] = [
+    "words", "words+ngrams:3+chars:2-3+title", "sparse:2:4", "words+sets:sentence", "title", "lemmas:de+title",
+    ["words", initials],
+]  # fmt: skip
+in_fields = st.dictionaries(st.sampled_from(["title", "body", "é", "e\u0301", "a", "b:c", ""]), st.text(max_size=12))
+
+
+@FEW
+@given(st.text("ab öe\u0301.\n漢", max_size=30) | in_fields, st.sampled_from(PARTS))
+def test_features_and_their_places_are_those_of_the_naive_twin(text: Text, parts: Part | list[Part]) -> None:
+    features = TextFeatures(parts)
+    naive = naive_occurrences(features, text)
+    assert list(features.occurrences(text).items()) == list(naive.items())
+    counted = Counter(name for tokens in features.analyser([text]) for name in words(tokens)[0])
+    assert features.found_in(text) == FeatureCounts(list(counted), list(counted.values()))
+
+
+@FEW
+@given(st.dictionaries(st.text("abé:\u0301", max_size=3), st.text("ab e\u0301\n漢", max_size=12), max_size=6))
+def test_words_of_a_field_are_where_the_field_is(text: dict[str, str]) -> None:
+    where = TextFeatures("words").occurrences(text)
+    offset = 0
+    for name, part in text.items():
+        if name not in ("title", "body", "text"):
+            for word, places in TextFeatures("words").occurrences(part).items():
+                marked = f"{unicodedata.normalize('NFC', name)}:{word}"
+                assert {(start + offset, end + offset) for start, end in places} <= set(where[marked])
+        offset += len(part) + 1
+
+
+@FEW
+@given(st.lists(in_fields | st.text("ab .", max_size=8), min_size=1, max_size=4), st.sampled_from(PARTS))
+def test_fields_of_several_texts_are_those_of_each_text(texts: list[Text], parts: Part | list[Part]) -> None:
+    assert found(parts, texts) == [found(parts, [text])[0] for text in texts]
+    together, alone = TextFeatures(parts, min_count=1), TextFeatures(parts, min_count=1)
+    rows = together.rows(texts, grow=True)
+    single = [alone.rows([text], grow=True) for text in texts]
+    assert together.names == alone.names
+    np.testing.assert_array_equal(rows.indices, np.concatenate([row.indices for row in single]))
+    np.testing.assert_array_equal(rows.data, np.concatenate([row.data for row in single]))

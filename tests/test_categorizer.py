@@ -16,8 +16,8 @@ from corpora import Corpus, made_up, reuters
 from problems import assert_same_bits
 from thresher import BalancedWinnow, Categorizer, teaching
 from thresher.errors import TextError
+from thresher.feature_checks import CONSTANT
 from thresher.kernels.elementary import logarithm
-from thresher.text.analysers import CONSTANT
 from thresher.text.features import TextFeatures
 
 TRAIN, TEST = made_up(), made_up(200, seed=1)

@@ -1,13 +1,20 @@
 """Bad input to a categorizer: a clear line, and the model as it was."""
 
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from corpora import made_up
 from thresher import Categorizer
 from thresher.errors import NotFittedError, ParameterError, TextError, ThresherError
+from thresher.text.features import FeatureCounts
 
 TRAIN = made_up()
 SINGLE = made_up(single=True)
@@ -194,3 +201,91 @@ def test_looking_before_learning_is_refused() -> None:
 )
 def test_impossible_changes_of_categories_are_refused(change: Callable[[Categorizer], object]) -> None:
     assert_refused(fitted(), change)
+
+
+# -- features in place of a text ---------------------------------------------------------------------------------------
+
+
+BAD_FEATURES: dict[str, tuple[Any, Any]] = {
+    "a negative count": (["oil"], [-(10**9)]),
+    "a count of zero": (["oil"], [0]),
+    "a count beyond 32 bits": (["oil"], [2**31]),
+    "a fraction": (["oil"], [1.5]),
+    "a whole number as a float": (["oil"], [2.0]),
+    "not a number": (["oil"], [float("nan")]),
+    "infinity": (["oil"], [float("inf")]),
+    "a truth value": (["oil"], [True]),
+    "a count that is text": (["oil"], ["1"]),
+    "no count": (["oil"], [None]),
+    "an empty name": ([""], [1]),
+    "a name that is none": ([None], [1]),
+    "a name of bytes": ([b"oil"], [1]),
+    "half a letter": (["\ud800"], [1]),
+    "a name twice": (["oil", "wheat", "oil"], [1, 2, 3]),
+    "the constant feature": (["oil", "(always)"], [1, 1]),
+    "fewer counts": (["oil", "wheat"], [1]),
+    "more counts": (["oil"], [1, 2]),
+    "one text for all names": ("oil", [1, 1, 1]),
+    "counts that are one": (["oil"], 1),
+    "nothing": (None, None),
+}
+GIVEN_TO: dict[str, Callable[[Categorizer, Any], object]] = {
+    "predict": lambda model, found: model.predict([found]),
+    "decision_function": lambda model, found: model.decision_function([found]),
+    "rank": lambda model, found: model.rank([found]),
+    "explain": lambda model, found: model.explain(found),
+    "empty": lambda model, found: model.empty([found]),
+    "learn": lambda model, found: model.learn(found, accept=["grain"]),
+    "partial_fit": lambda model, found: model.partial_fit([found], [["grain"]]),
+    "stream": lambda model, found: list(model.stream([(found, ["grain"])])),
+    "a view": lambda model, found: model.view().predict([found]),
+}
+
+
+@pytest.mark.parametrize("verb", GIVEN_TO)
+@pytest.mark.parametrize("found", BAD_FEATURES.values(), ids=BAD_FEATURES)
+def test_features_that_no_text_has_are_refused(found: tuple[Any, Any], verb: str) -> None:
+    model = taken()
+    before = model.digest()
+    with pytest.raises(TextError) as refusal:
+        GIVEN_TO[verb](model, FeatureCounts(*found))
+    assert str(refusal.value).isprintable()
+    assert model.digest() == before
+
+
+@cache
+def taken() -> Categorizer:
+    return Categorizer(preset="fast", min_count=1).fit(*made_up(20))
+
+
+def test_features_may_stand_for_their_text() -> None:
+    model = taken()
+    found = model.features.found_in("oil oil wheat")
+    assert found == FeatureCounts(["oil", "wheat"], [2, 1])
+    given: Any = FeatureCounts(("oil", "wheat"), (np.int32(2), 1))  # type: ignore[arg-type]
+    assert model.predict([given]) == model.predict(["oil oil wheat"])
+    assert model.decision_function([given]).tobytes() == model.decision_function(["oil oil wheat"]).tobytes()
+    explained, whole = model.explain(given), model.explain("oil oil wheat")
+    assert [word.contribution for word in explained.words] == [word.contribution for word in whole.words]
+    assert all(not word.positions for word in explained.words)
+
+
+odd_names = st.text(max_size=4) | st.sampled_from(["oil", "wheat", "(always)", "", "\ud800", "#oil"]) | st.none()
+odd_counts = st.integers() | st.integers(1, 2**31) | st.floats() | st.booleans() | st.just(1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(odd_names, max_size=4), st.lists(odd_counts, max_size=4))
+@example(["oil", "new"], [2**31 - 1, 1])
+def test_any_features_are_refused_or_give_a_model_that_loads(names: list[Any], counts: list[Any]) -> None:
+    model = Categorizer(preset="fast", min_count=1, choose="nothing").fit(["crude oil", "wheat corn"], ["a", "b"])
+    found: Any = FeatureCounts(names, counts)
+    before = model.digest()
+    try:
+        model.learn(found, accept=["c"])
+        model.predict([found])
+    except TextError:
+        assert model.digest() == before
+    with TemporaryDirectory() as folder:
+        digest = model.save(Path(folder) / "model")
+        assert Categorizer.load(Path(folder) / "model").digest() == digest

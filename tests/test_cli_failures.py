@@ -495,6 +495,7 @@ def test_a_signal_ends_training_soon_and_leaves_the_old_model(
         (AssertionError(), 70),
         (MemoryError(), 71),
         (OutputError("x"), 73),
+        (OSError(errno.ENOMEM, "x", "f"), 71),
         (OSError(errno.ENOSPC, "x", "f"), 74),
         (OSError(errno.EIO, "x"), 74),
         (OSError("of the network"), 74),

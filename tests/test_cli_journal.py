@@ -4,7 +4,10 @@ import errno
 import json
 import os
 import shutil
+import socket
+import threading
 from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ import pytest
 
 from cli import Run, said
 from thresher import Categorizer
-from thresher.cli.journal import _move
+from thresher.cli.journal import _move, _service_of
 from thresher.desk import Desk, journal_folder
 
 
@@ -222,6 +225,77 @@ def test_advice_on_a_journal_can_be_followed(called: Run, model: Path, tmp_path:
     for action in ("check", "export"):
         assert called("journal", action, tmp_path / "none.thresher").code in (65, 66)
     said(called("journal", "check", tmp_path / "none.thresher"), 66, "none.thresher: No such file or directory")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b'{"url": "http://12', b"[]", b"\xff", b'{"pid": %d}', b'{"pid": %d, "url": 1}', b'{"pid": 1, "url": ""}'],
+    ids=["empty", "half", "list", "not text", "no address", "odd address", "another process"],
+)
+def test_a_damaged_address_of_the_service_is_as_none(called: Run, model: Path, tmp_path: Path, content: bytes) -> None:
+    with Desk(model) as desk:
+        (desk.journal.folder / "service.json").write_bytes(content.replace(b"%d", b"%d" % os.getpid()))
+        ended = called("journal", "backup", model, tmp_path / "copy")
+        said(ended, 75, f"process {os.getpid()} has the journal (stop it first)")
+
+
+def test_an_address_that_others_could_have_written_is_not_asked(called: Run, model: Path, tmp_path: Path) -> None:
+    with Desk(model) as desk, socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        address = {"pid": os.getpid(), "url": url, "token": "t"}
+        (desk.journal.folder / "service.json").write_text(json.dumps(address))
+        desk.journal.folder.chmod(0o777)
+        said(called("journal", "backup", model, tmp_path / "copy"), 65, "anyone may write to it")
+        listening.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listening.accept()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
+def test_root_may_ask_the_service_of_another_user_for_a_backup(model: Path) -> None:
+    with Desk(model) as desk:
+        folder = desk.journal.folder
+        address = {"pid": os.getpid(), "url": "http://127.0.0.1:1", "token": "t"}
+        (folder / "service.json").write_text(json.dumps(address))
+        os.chown(folder, 65534, 65534)
+        os.chown(folder / "service.json", 65534, 65534)
+        assert _service_of(folder) == address
+        os.chown(folder / "service.json", 4711, 4711)
+        assert _service_of(folder) is None
+
+
+class _Liar(BaseHTTPRequestHandler):
+    """A service that names a folder which is no backup."""
+
+    folder = ""
+
+    def do_POST(self) -> None:
+        content = json.dumps({"folder": self.folder, "records": 1}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize("folder", ["../precious", "..", "/", ".backup-1/../../precious", "snapshot"])
+def test_only_a_backup_is_moved_whatever_the_service_names(
+    called: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    (tmp_path / "precious").mkdir()
+    monkeypatch.setattr(_Liar, "folder", folder)
+    with Desk(model) as desk, HTTPServer(("127.0.0.1", 0), _Liar) as server:
+        url = f"http://127.0.0.1:{server.server_port}"
+        (desk.journal.folder / "service.json").write_text(json.dumps({"pid": os.getpid(), "url": url, "token": "t"}))
+        answering = threading.Thread(target=server.handle_request)
+        answering.start()
+        ended = called("journal", "backup", model, tmp_path / "copy")
+        answering.join()
+        said(ended, 65, "its service answered with something else than a backup")
+    assert (tmp_path / "precious").exists()
+    assert not (tmp_path / "copy").exists()
 
 
 def test_a_backup_is_moved_to_another_disk_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import typer
 from cli import Run, said
 from installed import ROOT, USER, instruction, stages
 from thresher.cli.app import app
-from thresher.cli.failures import BUSY, DATA, NO_INPUT, USAGE
+from thresher.cli.failures import BUSY, DATA, MEMORY, NO_INPUT, USAGE
 
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
@@ -58,7 +58,7 @@ def test_the_page_on_deployment_runs_it_as_it_is_meant_to() -> None:
     known = {name for verb in ("serve", "train") for one in COMMANDS[verb].params for name in one.opts}
     assert {word for word in words if word.startswith("-")} <= known
     assert "MemoryDenyWriteExecute" not in unit
-    assert unit["RestartPreventExitStatus"].split() == [str(code) for code in (USAGE, DATA, NO_INPUT, BUSY)]
+    assert unit["RestartPreventExitStatus"].split() == [str(code) for code in (USAGE, DATA, NO_INPUT, MEMORY, BUSY)]
 
 
 def test_the_doctor_says_that_every_start_compiles(called: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -273,6 +273,12 @@ BAD_ARRAYS: dict[str, Callable[[], Arrays]] = {
     "category stops decrease": lambda: put("categories.stops", 2, 0),
     "features twice": lambda: named("features", b"the", b"the"),
     "feature not in UTF-8": lambda: named("features", b"\xc3"),
+    "feature half a letter": lambda: named("features", b"\xed\xa0\x80"),
+    "features that share a letter": lambda: named("features", b"\xc3", b"\xa9"),
+    "feature without a name": lambda: named("features", b""),
+    "later feature without a name": lambda: named("features", b"first", b"second", b""),
+    "the constant feature of a model without": lambda: named("features", b"(always)"),
+    "the constant feature in the middle": lambda: named("features", b"first", b"(always)"),
     "letters of int64": lambda: typed("features.letters", np.int64),
     "letters of int8": lambda: typed("features.letters", np.int8),
     "letters in two dimensions": lambda: {"features.letters": packed()[1]["features.letters"][:, np.newaxis]},
@@ -337,6 +343,16 @@ BAD_ARRAYS: dict[str, Callable[[], Arrays]] = {
 def test_arrays_that_make_no_sense_are_refused(arrays: Callable[[], Arrays], tmp_path: Path) -> None:
     crafted(tmp_path / "m", arrays=arrays())
     assert_refused(tmp_path / "m")
+
+
+def test_a_kept_document_with_the_constant_feature_is_refused(tmp_path: Path) -> None:
+    settings, arrays = pack(Categorizer(preset="fast", min_count=1).fit(*made_up(20)))
+    write_model(tmp_path / "m", settings, {}, arrays)
+    assert Categorizer.load(tmp_path / "m").features.has_constant
+    spoilt = arrays["reservoir.features"].copy()
+    spoilt[0] = 0
+    write_model(tmp_path / "m", settings, {}, arrays | {"reservoir.features": spoilt})
+    assert_refused(tmp_path / "m", "constant")
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

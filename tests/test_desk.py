@@ -59,12 +59,12 @@ def test_a_repeated_correction_is_learned_once(path: Path) -> None:
 def test_a_repeated_correction_whose_text_is_forgotten_is_known_by_what_stood_in_it(path: Path) -> None:
     with Desk(path, new=True) as desk:
         seq = desk.correct("a", "tin mine", accept=["metal"]).record.seq
-        desk.journal.forget_text(seq)
+        desk.forget_text(seq)
         assert desk.correct("a", "tin mine", accept=["metal"]).repeated
         with pytest.raises(RepeatedIdError):
             desk.correct("a", "tin mines", accept=["metal"])
         seq = desk.correct("b", "tin mine", accept=["metal"], document="7").record.seq
-        desk.journal.forget_text(seq)
+        desk.forget_text(seq)
         assert desk.correct("b", "", accept=["metal"], document="7").repeated  # the document is forgotten too
         with pytest.raises(RepeatedIdError):
             desk.correct("b", "tin mine", accept=["metal"], document="8")
@@ -222,7 +222,7 @@ def test_a_forgotten_text_leaves_its_features(path: Path) -> None:
         teach(desk, 12)
         digest = desk.model.digest()
         for seq in range(1, 13):
-            desk.journal.forget_text(seq)
+            desk.forget_text(seq)
     folder = journal_folder(path)
     for file in folder.glob("snapshot-*12.thresher"):
         file.unlink()

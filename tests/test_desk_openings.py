@@ -1,7 +1,10 @@
 """A desk begins with a model, and comes back to it; what does not fit together is refused."""
 
+import os
 import re
 import shutil
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ from thresher import Categorizer
 from thresher.desk import Desk, journal_folder
 from thresher.errors import JournalError
 from thresher.journal import Journal
+from thresher.snapshots import snapshot_path
 from thresher.store import read_model
 
 
@@ -144,6 +148,72 @@ def test_the_journal_is_given_up_though_the_last_snapshot_fails(path: Path, monk
     Desk(path).close()
 
 
+# Who may read the model file.
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.fixture
+def usual_umask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_a_model_file_is_private_once_its_journal_has_written_it(path: Path) -> None:
+    path.chmod(0o644)
+    with Desk(path, new=True) as desk:
+        assert mode_of(path) == 0o644  # nobody has taught it anything yet
+        teach(desk, 1)
+        desk.write_model()
+        assert mode_of(path) == 0o600
+        assert mode_of(desk.snapshot()) == 0o640
+        assert mode_of(snapshot_path(desk.journal.folder, 0)) == 0o640
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_what_the_owner_lets_others_do_with_a_model_later_stays(path: Path) -> None:
+    path.chmod(0o644)
+    with Desk(path, new=True) as desk:
+        teach(desk, 1)
+        desk.write_model()
+    for mode in (0o640, 0o644, 0o400):
+        path.chmod(mode)
+        with Desk(path) as desk:
+            teach(desk, 1, first=desk.position)
+            desk.write_model()
+        assert mode_of(path) == mode
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_a_model_file_that_is_gone_is_written_as_a_private_one(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        teach(desk, 1)
+        desk.write_model()
+        path.chmod(0o644)
+        path.unlink()
+        desk.write_model()
+        assert mode_of(path) == 0o600
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_a_model_file_that_could_not_be_written_is_private_when_it_is(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path.chmod(0o644)
+    with Desk(path, new=True) as desk:
+        teach(desk, 1)
+        with monkeypatch.context() as patch:
+            patch.setattr(Categorizer, "save", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                desk.write_model()
+        desk.write_model()
+        assert mode_of(path) == 0o600
+
+
 # What does not fit together.
 
 
@@ -179,3 +249,19 @@ def test_a_record_that_is_marked_as_undone_by_none_that_says_so_is_refused(path:
         Desk(path)
     with Journal(journal_folder(path)) as journal:
         assert journal.check() == ["record 2 is not marked as it was undone"]
+
+
+def test_a_model_that_someone_else_wrote_meanwhile_is_not_overwritten(path: Path) -> None:
+    with Desk(path, new=True) as desk:
+        teach(desk, 3)
+        trained = Categorizer(min_count=1).fit(["one text", "another"], ["a", "b"]).save(path)
+        with pytest.raises(
+            JournalError, match=rf"another process wrote model {trained[:12]} here \(it is left as it is"
+        ):
+            desk.write_model()
+    assert Categorizer.load(path).digest() == trained
+    with pytest.raises(JournalError, match="this is not the model of"):
+        Desk(path)
+    path.unlink()
+    with Desk(path) as again:
+        assert again.position == 3

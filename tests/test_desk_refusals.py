@@ -169,7 +169,7 @@ def test_a_record_says_who_corrected_what_and_of_which_document(path: Path) -> N
         assert taught.correction is not None
         repeated = desk.correct("a", "tin tin mine", accept=["metal"], document="7")
         assert (repeated.record, repeated.correction, repeated.repeated) == (taught.record, None, True)
-        desk.journal.forget_text(1)
+        desk.forget_text(1)
         assert desk.correct("a", "whatever it was", accept=["metal"], document="7").repeated  # nobody knows any more
 
 
@@ -194,3 +194,22 @@ def test_what_was_predicted_and_is_not_so_is_told_as_demoted(path: Path) -> None
         right = desk.correct("b", "crude oil", accept=["energy"]).record.effect
         assert right is not None
         assert (right["predicted"], right["mistakes"], right["demoted"]) == (["energy"], [], {})
+
+
+def test_a_correction_of_too_many_categories_and_words_is_refused_before_it_is_kept(path: Path) -> None:
+    text = " ".join(f"n{number}" for number in range(20_000))
+    many = [f"c{number}" for number in range(1000)]
+    with Desk(path, new=True) as desk:
+        before = desk.model.digest()
+        with pytest.raises(
+            TextError,
+            match=r"^the correction is too large: 1,000 categories \(1,000 new\), 20,000 features, 12 in the model "
+            r"\(name fewer categories at once\)$",
+        ):
+            desk.correct("a", text, accept=many)
+        with pytest.raises(TextError, match="too large"):
+            desk.correct("a", text, categories=many)
+        assert (desk.position, desk.journal.last(), desk.model.digest()) == (0, 0, before)
+        desk.correct("a", "gold and silver", accept=many)
+        desk.correct("b", text, accept=many[:10])  # a few may always be named
+        assert desk.position == 2

@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from corpora import WORDS, made_up
 from problems import assert_same_bits
 from thresher import Categorizer
 from thresher.errors import TextError
-from thresher.explanation import is_piece
-from thresher.text.analysers import CONSTANT, Text
+from thresher.explanation import Explanation, Word, _by_size, is_piece
+from thresher.feature_checks import CONSTANT
+from thresher.text.analysers import Text
 from thresher.text.tokens import tokenize, words
 
 TRAIN, TEST = made_up(), made_up(10, seed=1)
@@ -199,6 +202,48 @@ def test_whole_words_take_the_parts_of_their_letters() -> None:
     named = {word.name: [text[start:end] for start, end in word.positions] for word in whole}
     assert named["freight"] == ["Freight"]
     assert named["freights"] == ["freights"]  # not known by itself, and yet it says something
+
+
+def naive_whole_words(self: Explanation, text: str) -> list[Word]:
+    """Do what `whole_words` does, place by place, in quadratic time."""
+    names = {place: word.name for word in self.words if not is_piece(word.name) for place in word.positions}
+    found = {word.name: word for word in self.words if not (is_piece(word.name) and word.positions)}
+    for piece in (word for word in self.words if is_piece(word.name)):
+        for place in piece.positions:
+            name, share = names.get(place, text[slice(*place)].lower()), piece.contribution / len(piece.positions)
+            before = found.get(name, Word(name, 0.0, 0.0, 0.0, [], piece.number))
+            places = before.positions if place in before.positions else [*before.positions, place]
+            found[name] = before._replace(contribution=before.contribution + share, positions=places)
+    return sorted(found.values(), key=_by_size)
+
+
+places = st.lists(st.tuples(st.integers(0, 3), st.integers(2, 5)), max_size=6)
+words_of_any_kind = st.lists(
+    st.builds(
+        lambda name, contribution, where: Word(name, contribution, 0.5, 2.0, where, 0),
+        st.sampled_from(["oil", "gas", "#oil", "#_oi", "#gas", "a", "ab"]),
+        st.floats(-2, 2),
+        places,
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(words_of_any_kind)
+def test_whole_words_are_those_of_the_naive_twin(found: list[Word]) -> None:
+    numbered = [word._replace(number=number) for number, word in enumerate(found)]
+    explanation = Explanation("a", True, 1.0, 1.0, 1.0, 0.5, numbered)
+    before = [list(word.positions) for word in numbered]
+    assert explanation.whole_words("Oil gas") == naive_whole_words(explanation, "Oil gas")
+    assert [word.positions for word in numbered] == before
+
+
+def test_whole_words_of_real_texts_are_those_of_the_naive_twin() -> None:
+    model = Categorizer(analyser="words+ngrams:2+chars:3-4+title").fit(*TRAIN)
+    for text in ["oil oil oiloil unheard unheard Unheard", *TEST.texts, FOREIGN]:
+        found = model.explain(text)
+        assert found.whole_words(text) == naive_whole_words(found, text)
 
 
 def test_runs_of_letters_are_no_strong_words_unless_there_is_nothing_else() -> None:

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -91,6 +92,26 @@ def test_a_failed_transaction_leaves_nothing(folder: Path, error: type[BaseExcep
         with pytest.raises(JournalError, match="no such table: nowhere"), journal.transaction() as connection:
             connection.execute("DELETE FROM nowhere")
         assert journal.last() == 1
+
+
+def test_a_rollback_that_finds_no_memory_is_made_up_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Short(sqlite3.Connection):
+        is_short = False
+
+        def execute(self, query: str, *values: Any) -> sqlite3.Cursor:
+            if self.is_short and (query.startswith("INSERT INTO records") or query == "ROLLBACK"):
+                raise MemoryError
+            return super().execute(query, *values)
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Short))
+    with Journal(folder, create=True) as journal:
+        Short.is_short = True
+        with pytest.raises(MemoryError):
+            append(journal, 1)
+        Short.is_short = False
+        assert append(journal, 2).seq == 1
+    with Journal(folder) as journal:
+        assert [record.id for record in journal.records()] == ["id 2"]
 
 
 def test_a_full_disk_refuses_a_record_and_takes_it_later(folder: Path) -> None:
@@ -240,6 +261,19 @@ def test_records_are_listed_from_both_ends_without_their_features(folder: Path) 
         whole = journal.by_id("id 45")
         assert whole is not None
         assert list(journal.newest(limit=1)) == list(journal.oldest(after=44)) == [whole._replace(features=None)]
+
+
+def test_reading_all_records_holds_few_of_them(folder: Path) -> None:
+    with Journal(folder, create=True) as journal:
+        for number in range(120):
+            journal.append(f"id {number}", "correction", "ada", {"accept": ["a"], "reject": []}, text="x" * 100_000)
+        tracemalloc.start()
+        try:
+            assert sum(1 for _ in journal.records()) == 120
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak < 50 * 100_000
 
 
 def test_records_of_a_kind_are_found_in_their_order(folder: Path) -> None:

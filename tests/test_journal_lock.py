@@ -7,12 +7,14 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from open_files import no_more_open_files
-from thresher.errors import JournalBusyError
+from thresher.errors import JournalBusyError, JournalError
 from thresher.journal_lock import LOCK, note_closed, note_open, owner_of, take_lock, was_left_open
 
 
@@ -31,15 +33,29 @@ def locked_with(path: Path, content: str) -> int:
     return descriptor
 
 
+def at_the_pause(number: int, act: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Have something done in one of the pauses of whoever waits; returns what is set by then."""
+    pauses, done = count(1), threading.Event()
+
+    def sleep(_: float) -> None:
+        if next(pauses) == number:
+            act()
+            done.set()
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    return done
+
+
 @pytest.mark.parametrize("before", ["", "gone\n"])
-def test_whoever_has_it_is_named_though_it_says_so_late(tmp_path: Path, gone: int, before: str) -> None:
+def test_whoever_has_it_is_named_though_it_says_so_late(
+    tmp_path: Path, gone: int, before: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / LOCK
     descriptor = locked_with(path, before.replace("gone", str(gone)))
-    late = threading.Timer(0.2, path.write_text, [f"{os.getpid()}\n"])
-    late.start()
+    done = at_the_pause(30, lambda: path.write_text(f"{os.getpid()}\n"), monkeypatch)
     with pytest.raises(JournalBusyError, match=f"process {os.getpid()} has the journal"):
         take_lock(path)
-    late.join()
+    assert done.is_set()
     os.close(descriptor)
 
 
@@ -115,14 +131,15 @@ def test_asking_for_the_owner_leaves_nothing_open_and_nothing_locked(tmp_path: P
     os.close(descriptor)
 
 
-def test_whoever_asks_for_the_owner_does_not_keep_another_from_the_lock(tmp_path: Path) -> None:
+def test_whoever_asks_for_the_owner_does_not_keep_another_from_the_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / LOCK).touch()
     with (tmp_path / LOCK).open() as asking:
         fcntl.flock(asking, fcntl.LOCK_SH)
-        done = threading.Timer(0.04, fcntl.flock, [asking, fcntl.LOCK_UN])
-        done.start()
+        done = at_the_pause(5, lambda: fcntl.flock(asking, fcntl.LOCK_UN), monkeypatch)
         os.close(take_lock(tmp_path / LOCK)[0])
-        done.join()
+        assert done.is_set()
 
 
 def test_a_lock_tells_whether_its_owner_ended_as_it_should(tmp_path: Path) -> None:
@@ -140,7 +157,7 @@ def test_a_lock_tells_whether_its_owner_ended_as_it_should(tmp_path: Path) -> No
     os.close(descriptor)
 
 
-def test_who_waits_for_a_lock_sees_how_it_was_left(tmp_path: Path) -> None:
+def test_who_waits_for_a_lock_sees_how_it_was_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, left_open = take_lock(tmp_path / LOCK)
     assert not left_open
     note_open(first)
@@ -149,10 +166,9 @@ def test_who_waits_for_a_lock_sees_how_it_was_left(tmp_path: Path) -> None:
         note_closed(first)
         os.close(first)
 
-    closing = threading.Timer(0.04, close)
-    closing.start()
+    done = at_the_pause(5, close, monkeypatch)
     second, left_open = take_lock(tmp_path / LOCK)  # which begins while the first has it open
-    closing.join()
+    assert done.is_set()
     assert not left_open
     note_open(second)
     os.close(second)
@@ -195,3 +211,47 @@ def test_a_free_lock_is_taken_at_once_and_another_is_tried_for_a_tenth_of_a_seco
     assert owner_of(tmp_path) == "\ufffd?"
     assert sum(slept) == pytest.approx(0.49)
     os.close(descriptor)
+
+
+# What someone else put in its place.
+
+
+def test_a_link_in_place_of_the_lock_is_refused_and_what_it_names_stays(tmp_path: Path) -> None:
+    precious, folder = tmp_path / "precious", tmp_path / "journal"
+    precious.write_text("kept")
+    folder.mkdir()
+    (folder / LOCK).symlink_to(precious)
+    with no_more_open_files(), pytest.raises(JournalError, match=r"lock: is a link, and not the lock .*\(remove it\)$"):
+        take_lock(folder / LOCK)
+    assert (owner_of(folder), was_left_open(folder / LOCK)) == (None, False)
+    assert precious.read_text() == "kept"
+    (folder / LOCK).unlink()
+    (folder / LOCK).symlink_to(tmp_path / "nowhere")
+    with pytest.raises(JournalError, match="is a link"):
+        take_lock(folder / LOCK)
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_second_name_of_a_file_is_no_lock_and_the_file_stays(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("kept")
+    os.link(precious, tmp_path / LOCK)
+    with no_more_open_files(), pytest.raises(JournalError, match="is also the file of another name"):
+        take_lock(tmp_path / LOCK)
+    assert precious.read_text() == "kept"
+
+
+def test_a_pipe_in_place_of_the_lock_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / LOCK)
+    with no_more_open_files(), pytest.raises(JournalError, match="is not a file, and not the lock"):
+        take_lock(tmp_path / LOCK)
+    assert (owner_of(tmp_path), was_left_open(tmp_path / LOCK)) == (None, False)
+
+
+def test_the_lock_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / LOCK).touch()
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 4711)
+    if os.getuid() == 0:
+        os.chown(tmp_path / LOCK, 65534, -1)
+    with no_more_open_files(), pytest.raises(JournalError, match=r"lock: is another user's \(\d+\)"):
+        take_lock(tmp_path / LOCK)

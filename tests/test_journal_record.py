@@ -79,7 +79,7 @@ def test_a_record_whose_seal_is_gone_is_damaged(tmp_path: Path) -> None:
         with pytest.raises(JournalError, match="record 1 is damaged: it is not what was written"):
             journal.by_id("a")
         assert journal.check() == [
-            "record 1 is damaged: it is not what was written (thresher journal skip 1 leaves it out)"
+            "record 1 is damaged: it is not what was written (thresher journal skip MODEL 1 leaves it out)"
         ]
 
 
@@ -188,7 +188,9 @@ DAMAGED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("changes", DAMAGED.values(), ids=DAMAGED)
 def test_a_damaged_record_is_refused_with_its_place(changes: dict[str, Any]) -> None:
-    with pytest.raises(DamagedError, match=r"^record 7 is damaged: .+ \(thresher journal skip 7 leaves it out\)$"):
+    with pytest.raises(
+        DamagedError, match=r"^record 7 is damaged: .+ \(thresher journal skip MODEL 7 leaves it out\)$"
+    ):
         unpack(row(**changes))
 
 
@@ -259,7 +261,7 @@ def test_a_journal_with_a_damaged_record_is_refused_until_it_is_skipped(path: Pa
     for snapshot in journal_folder(path).glob("snapshot-*[1-9].thresher"):
         snapshot.unlink()
     spoil(path, "UPDATE records SET body = replace(body, 'accept', 'accepu') WHERE seq = 2")
-    with pytest.raises(JournalError, match=r"journal\.sqlite3: record 2 is damaged: .*journal skip 2"):
+    with pytest.raises(JournalError, match=r"journal\.sqlite3: record 2 is damaged: .*journal skip MODEL 2"):
         Desk(path)
     skip(journal_folder(path), 2)
     with Desk(path) as again:

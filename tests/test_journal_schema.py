@@ -49,11 +49,34 @@ def test_the_first_version_gets_its_seals(folder: Path) -> None:
         record = journal.append(
             "a", "correction", "ada", {"accept": ["a"], "reject": []}, text="z", features=[("z", 1)]
         )
+    _make_older(folder)
     _execute(folder / FILE, "ALTER TABLE records DROP COLUMN seal")
     _execute(folder / FILE, "PRAGMA user_version=1")
     with Journal(folder) as journal:
         assert list(journal.records()) == [record]
     Journal(folder).close()  # once
+
+
+def test_the_second_version_gets_its_mistakes(folder: Path) -> None:
+    with Journal(folder, create=True) as journal:
+        for number in range(4):
+            journal.append(
+                f"{number}", "correction", "", {"accept": ["a"], "reject": []}, text="z", features=[("z", 1)]
+            )
+        effect: dict[str, Any] = {"predicted": [], "promoted": {}, "demoted": {}}
+        journal.keep_effects({1: effect | {"mistakes": ["a", "b"]}, 2: effect | {"mistakes": []}})
+        journal.keep_effects({4: effect | {"mistakes": ["b"]}})
+    _make_older(folder)
+    _execute(folder / FILE, "UPDATE effects SET effect = 'damaged' WHERE seq = 4")
+    _execute(folder / FILE, "PRAGMA user_version=2")
+    with Journal(folder) as journal:
+        assert [record.seq for record in journal.mistakes_of(["a"], 10)] == [1]
+        assert [record.seq for record in journal.mistakes_of(["b"], 10)] == [1]
+
+
+def _make_older(folder: Path) -> None:
+    for what in ("TABLE mistakes", "INDEX by_kind", "INDEX by_document"):
+        _execute(folder / FILE, f"DROP {what}")
 
 
 def test_a_setting_that_does_not_hold_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +122,7 @@ def test_the_names_of_a_journal_and_its_log_are_on_the_disk_before_it_is_used(
 def test_the_file_says_what_it_is(folder: Path) -> None:
     Journal(folder, create=True).close()
     head = (folder / FILE).read_bytes()[:100]
-    assert (head[68:72], head[60:64]) == (b"Thre", (2).to_bytes(4, "big"))  # where `file` looks, and the version
+    assert (head[68:72], head[60:64]) == (b"Thre", (3).to_bytes(4, "big"))  # where `file` looks, and the version
 
 
 def test_a_database_that_is_not_ours_is_not_made_ours(folder: Path) -> None:

@@ -12,6 +12,7 @@ from faults.ledger import begin_model, content_of, copied
 from served import check_problem, served
 from thresher.desk import Desk, journal_folder
 from thresher.errors import JournalBrokenError, JournalBusyError, JournalError
+from thresher.snapshots import backup
 
 FILE, LOG = "journal.sqlite3", "journal.sqlite3-wal"
 
@@ -76,6 +77,43 @@ def test_a_log_without_its_database_is_refused_and_kept(model: Path) -> None:
             (folder / "aside").rename(folder / FILE)
             with Desk(killed) as again:
                 assert (again.model.digest(), again.remarks) == (desk.model.digest(), [])
+
+
+def test_a_backup_of_the_database_is_not_mixed_with_a_log_that_is_still_there(model: Path) -> None:
+    with Desk(model) as desk:
+        teach(desk, 0, 3)
+        early, copy = desk.model.digest(), model.with_name("copy")
+        backup(desk.journal, copy)
+        teach(desk, 3, 300)  # more than one log: SQLite moves them into the database from time to time
+        with copied(model) as killed:
+            folder = journal_folder(killed)
+            before = (folder / LOG).read_bytes()
+            shutil.copyfile(copy / FILE, folder / FILE)
+            for new in (None, True):
+                with pytest.raises(JournalError, match=f"{FILE}: is a backup, and the log next to it is of another"):
+                    Desk(killed, new=new)
+            assert (folder / LOG).read_bytes() == before
+            assert (folder / FILE).read_bytes() == (copy / FILE).read_bytes()
+            (folder / LOG).rename(folder.with_name("log"))
+            with Desk(killed) as again:
+                assert (again.model.digest(), again.position, again.journal.check()) == (early, 3, [])
+        with copied(model) as killed, Desk(killed) as again:  # as it was left, nothing is wrong with it
+            assert (again.model.digest(), again.remarks) == (desk.model.digest(), [])
+
+
+def test_a_backup_that_was_put_back_can_be_killed_and_opened_again(model: Path) -> None:
+    with Desk(model) as desk:
+        teach(desk, 0, 3)
+        backup(desk.journal, model.with_name("copy"))
+    assert not list(model.with_name("copy").glob(f"{FILE}-*"))
+    shutil.rmtree(journal_folder(model))
+    model.with_name("copy").rename(journal_folder(model))
+    with Desk(model) as desk:
+        with copied(model) as killed, Desk(killed) as again:
+            assert again.position == 3
+        teach(desk, 3, 8)
+        with copied(model) as killed, Desk(killed) as again:
+            assert (again.model.digest(), again.remarks) == (desk.model.digest(), [])
 
 
 def test_an_empty_journal_beside_the_snapshots_of_another_is_refused(model: Path, tmp_path: Path) -> None:

@@ -217,10 +217,10 @@ def test_break_even_is_the_mean_over_all_orders_of_the_ties(pairs: list[tuple[fl
 
 
 @given(matrices(), st.randoms(use_true_random=False))
-def test_the_order_of_the_documents_does_not_matter(problem: Ranking, random: Any) -> None:
+def test_the_order_of_the_documents_does_not_matter(problem: Ranking, draw: Any) -> None:
     scores, truth = problem
     order = list(range(len(scores)))
-    random.shuffle(order)
+    draw.shuffle(order)
     for measure in (pooled_break_even, micro_break_even, macro_break_even, r_precision, ndcg):
         expected = measure(scores, truth)
         assert measure(scores[order], truth[order]) == pytest.approx(expected, nan_ok=True)

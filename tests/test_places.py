@@ -3,7 +3,10 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -12,7 +15,8 @@ from cli import Run, said
 from faults.ledger import begin_model, content_of, copied
 from thresher.desk import Desk, journal_folder
 from thresher.errors import JournalError
-from thresher.places import anyone_may_write, file_system_of
+from thresher.journal import Journal
+from thresher.places import anyone_may_write, file_system_of, is_remote
 
 MOUNTS = """
 23 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
@@ -54,12 +58,143 @@ def test_where_the_system_does_not_tell_nothing_is_said(mounts: Path) -> None:
     assert file_system_of("/") == ""
 
 
-def test_a_journal_is_not_kept_on_a_network(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thresher.journal.file_system_of", lambda folder: "nfs4")
-    with pytest.raises(JournalError, match="is on a network file system, nfs4"):
-        Desk(model)
-    monkeypatch.setattr("thresher.journal.file_system_of", lambda folder: "")
+@pytest.mark.parametrize("kind", ["nfs4", "cifs", "9p", "vboxsf", "gpfs", "beegfs", "orangefs", "lustre", "fuse"])
+def test_file_systems_of_a_network_are_remote(kind: str) -> None:
+    assert is_remote(kind)
+
+
+@pytest.mark.parametrize("program", ["sshfs", "s3fs", "rclone", "gcsfuse", "juicefs", "mfs", "of-tomorrow"])
+def test_file_systems_of_programs_are_remote_by_default(program: str) -> None:
+    assert is_remote(f"fuse.{program}")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["ext4", "xfs", "btrfs", "zfs", "tmpfs", "overlay", "fuseblk", "ecryptfs", "fuse.fuse-overlayfs", "fuse.gocryptfs",
+     "fuse.encfs", "fuse.mergerfs", ""],
+)  # fmt: skip
+def test_file_systems_of_this_machine_are_local(kind: str) -> None:
+    assert not is_remote(kind)
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "fuse.s3fs"])
+def test_a_journal_is_kept_on_a_network_only_if_the_user_insists(
+    model: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("thresher.journal.file_system_of", lambda folder: kind)
+        with pytest.raises(JournalError, match=f"its file system, {kind}, is not known to be local.*--journal-anyway"):
+            Desk(model)
+        Desk(model, anyway=True).close()
+        with pytest.raises(JournalError, match=kind):
+            Desk(model)
     Desk(model).close()
+
+
+def test_every_verb_that_opens_a_journal_takes_the_risk_if_asked(
+    called: Run, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("thresher.journal.file_system_of", lambda folder: "fuse.s3fs")
+    data, copy = model.with_name("data.jsonl"), model.with_name("copy")
+    data.write_text('{"text": "crude oil", "accept": ["energy"]}\n{"text": "wheat", "accept": ["grain"]}\n')
+    for verb in (
+        ["learn", model, data],
+        ["undo", model],
+        ["journal", "check", model],
+        ["journal", "write", model],
+        ["journal", "export", model],
+        ["journal", "skip", model, "1"],
+        ["journal", "backup", model, copy],
+    ):
+        said(called(*verb), 65, "fuse.s3fs, is not known to be local")
+        ended = called(*verb, "--journal-anyway")
+        assert ended.code == 0, ended
+    said(called("serve", model, "--port", "0"), 65, "fuse.s3fs, is not known to be local")
+
+
+# Who else could have put files into the folder of a journal.
+
+
+def test_a_folder_that_anyone_may_write_to_takes_no_journal(called: Run, model: Path) -> None:
+    Desk(model).close()
+    folder = journal_folder(model)
+    for mode in (0o777, 0o1777, 0o702):
+        folder.chmod(mode)
+        with pytest.raises(JournalError, match=rf"{folder}: anyone may write to it \(chmod go-w {folder}\)$"):
+            Desk(model)
+        assert checks(called, model)["journal"]["advice"] == f"chmod go-w {folder}"
+    folder.chmod(0o700)
+    Desk(model).close()
+
+
+@pytest.mark.parametrize("mode", [0o700, 0o750, 0o755, 0o770, 0o2770])
+def test_a_folder_that_others_may_read_or_our_group_may_write_takes_a_journal(model: Path, mode: int) -> None:
+    Desk(model).close()
+    journal_folder(model).chmod(mode)
+    with Desk(model) as desk:
+        desk.correct("a", **content_of("a"))
+    assert journal_folder(model).stat().st_mode & 0o7777 == mode
+
+
+def test_a_folder_that_a_foreign_group_may_write_to_takes_no_journal(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Desk(model).close()
+    journal_folder(model).chmod(0o770)
+    group = journal_folder(model).stat().st_gid
+    monkeypatch.setattr(os, "getegid", lambda: group + 1)
+    monkeypatch.setattr(os, "getgroups", lambda: [group + 2])
+    with pytest.raises(JournalError, match=rf"group {group}, which you are not in, may write to it \(chmod g-w"):
+        Desk(model)
+    monkeypatch.setattr(os, "getgroups", lambda: [group])
+    Desk(model).close()
+
+
+def test_the_folder_of_another_user_takes_no_journal(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Desk(model).close()
+    folder = journal_folder(model)
+    if os.geteuid() == 0:
+        os.chown(folder, 65534, -1)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    found = rf"{folder}: is user \d+'s, and you are user \d+ \(run as that user, or chown the folder\)$"
+    with pytest.raises(JournalError, match=found):
+        Desk(model)
+
+
+PLANT = """
+import os, sys
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+folder, name, precious = sys.argv[1:]
+if name == "lock":
+    os.symlink(precious, f"{folder}/lock")
+else:
+    open(f"{folder}/{name}", "w").close()
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can act as another user")
+@pytest.mark.parametrize(
+    "name", ["lock", "service.json", "journal.sqlite3", "journal.sqlite3-wal", "snapshot-0000000000.thresher"]
+)
+def test_what_another_user_put_into_a_folder_is_named_though_the_folder_is_safe_now(name: str) -> None:
+    with TemporaryDirectory() as place:  # where other users come, unlike the folders of pytest
+        Path(place).chmod(0o755)
+        model, precious = begin_model(Path(place, "models")), Path(place, "precious")
+        precious.write_text("kept")
+        folder = journal_folder(model)
+        folder.mkdir()
+        folder.chmod(0o777)
+        command = [sys.executable, "-c", PLANT, str(folder), name, str(precious)]
+        subprocess.run(command, check=True)
+        with pytest.raises(JournalError, match="anyone may write to it"):
+            Journal(folder, create=True)
+        folder.chmod(0o700)
+        with pytest.raises(JournalError, match=rf"{folder / name}: is user 65534's, and the folder is yours"):
+            Journal(folder, create=True)
+        assert precious.read_text() == "kept"
 
 
 @pytest.mark.parametrize(("mode", "open_to_all"), [(0o755, False), (0o775, False), (0o757, True), (0o1777, False)])

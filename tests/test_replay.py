@@ -7,8 +7,17 @@ import pytest
 from corpora import made_up
 from thresher import Categorizer
 from thresher.errors import JournalError, TextError
+from thresher.explanation import Correction
 from thresher.journal_record import Record
-from thresher.replay import apply, change_categories, features_digest, text_of, told, wrong_of
+from thresher.replay import (
+    apply,
+    apply_and_describe,
+    change_categories,
+    features_digest,
+    needed_features,
+    text_of,
+    wrong_of,
+)
 from thresher.text.features import FeatureCounts
 
 TEXTS = ["crude oil rose", "oil and gas", "wheat harvest", "corn and wheat", "gold mine", "silver and gold"] * 5
@@ -72,7 +81,7 @@ def test_all_categories_are_learned_and_told_of_those_watched() -> None:
 def test_a_change_of_categories_is_applied_and_tells_nothing() -> None:
     model = taught()
     assert apply(model, change(change="new", names=["bees"]), None) is None
-    assert told(model, change(change="rename", names=["bees"], into="wasps"), None) == (None, None)
+    assert apply_and_describe(model, change(change="rename", names=["bees"], into="wasps"), None) == (None, None)
     assert model.categories == ["energy", "grain", "metal", "wasps"]
 
 
@@ -80,7 +89,10 @@ def test_a_change_of_categories_is_applied_and_tells_nothing() -> None:
 def test_what_takes_others_back_does_nothing_itself(kind: str) -> None:
     model = taught()
     before = model.digest()
-    assert told(model, Record(9, "c", kind, "", "", {"seqs": [1]}, None, None, "", None), None) == (None, None)
+    assert apply_and_describe(model, Record(9, "c", kind, "", "", {"seqs": [1]}, None, None, "", None), None) == (
+        None,
+        None,
+    )
     assert model.digest() == before
 
 
@@ -127,7 +139,7 @@ def test_what_is_no_change_of_categories_changes_nothing(body: dict[str, Any], m
 
 def test_what_was_predicted_before_and_what_changed_is_told() -> None:
     model, text = taught(), "gold and silver"
-    found, effect = told(model, correction(text, accept=["grain"], reject=["metal", "energy"]), text)
+    found, effect = apply_and_describe(model, correction(text, accept=["grain"], reject=["metal", "energy"]), text)
     assert effect is not None
     assert found is not None
     assert effect["predicted"] == ["metal"]
@@ -140,21 +152,52 @@ def test_words_are_counted_and_runs_of_letters_only_where_there_is_nothing_else(
     texts, names = made_up(60, single=True)
     model = Categorizer(preset="fast", min_count=1, analyser="words+chars:3-3").fit(texts, names)
     text = "wheat oil"
-    found, effect = told(model, correction(text, model.features.found_in(text), categories=["trade"]), text)
+    found, effect = apply_and_describe(
+        model, correction(text, model.features.found_in(text), categories=["trade"]), text
+    )
     assert found is not None
     assert effect is not None
     changed = [change.name for change in found.promoted["trade"]]
     assert len(changed) > 2
     assert effect["promoted"]["trade"] == 2
     letters = Categorizer(preset="fast", min_count=1, analyser="chars:3-3").fit(texts, names)
-    found, effect = told(letters, correction(text, letters.features.found_in(text), categories=["trade"]), text)
+    found, effect = apply_and_describe(
+        letters, correction(text, letters.features.found_in(text), categories=["trade"]), text
+    )
     assert found is not None
     assert effect is not None
     assert effect["promoted"]["trade"] == len(found.promoted["trade"]) > 2
 
 
+@pytest.mark.parametrize("analyser", ["words", "words+chars:3-3", "chars:3-3"])
+def test_words_are_counted_and_ranked_as_in_a_list_of_all_changes(analyser: str) -> None:
+    texts, names = made_up(60, single=True)
+    model = Categorizer(preset="fast", min_count=1, analyser=analyser).fit(texts, names)
+    found = model.learn("wheat oil and a few new words, oil", ["trade", "bees", "money"], ["grain", "energy"])
+    assert len(found.promoted) > 1
+    for name, changes in (found.promoted | found.demoted).items():
+        words = [change for change in changes if not change.name.startswith("#")] or changes
+        largest = sorted(words, key=lambda change: -abs(change.after - change.before))
+        assert (found.count_promoted() | found.count_demoted())[name] == len(words)
+        for most in (1, 3, 1000):
+            assert found.largest_changes(most)[name] == largest[:most]
+
+
+def test_a_correction_whose_effect_does_not_fit_into_memory_is_applied(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, text, record = taught(), "gold and silver", correction("gold and silver", accept=["grain"], reject=[])
+    expected = taught()
+    apply(expected, record, text)
+
+    def count(_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Correction, "count_promoted", count)
+    assert apply_and_describe(model, record, text) == (None, None)
+    assert model.digest() == expected.digest()
+
+
 def test_a_model_that_knows_nothing_predicted_nothing() -> None:
-    _, effect = told(Categorizer(min_count=1), correction("gold", categories=["metal"]), "gold")
+    _, effect = apply_and_describe(Categorizer(min_count=1), correction("gold", categories=["metal"]), "gold")
     assert effect is not None
     assert (effect["predicted"], effect["mistakes"]) == ([], ["metal"])
 
@@ -184,7 +227,23 @@ def test_where_the_text_is_gone_or_has_other_features_those_kept_are_taken() -> 
 
 
 def test_features_that_are_not_those_kept_are_refused() -> None:
-    record = correction(None, FeatureCounts(["tin"], [1]), accept=["metal"])
+    record = correction("tin", FeatureCounts(["tin"], [1]), accept=["metal"])
     for other in ([("tin", 2)], [], None):
+        changed = record._replace(text="lead", features=other)
         with pytest.raises(JournalError, match=r"^its features are not those that were kept$"):
-            text_of(taught(), record._replace(features=other), [])
+            text_of(taught(), changed, [])
+    with pytest.raises(JournalError, match=r"^its features are not those that were kept$"):
+        text_of(taught(), record._replace(text=None, features=None), [])
+
+
+def test_a_replay_needs_the_order_of_those_features_alone_that_the_first_model_did_not_know() -> None:
+    first, model, text = taught(), taught(), "silver zinc gold ore and zinc dust"
+    room = first.features.vocabulary.count - first.features.has_constant + 2
+    model.features.max_features = first.features.max_features = room
+    model.learn(text, ["metal"])
+    record = correction(text, model.features.found_in(text), accept=["metal"], reject=[])
+    needed = needed_features(record, first, model)
+    assert needed == [("and", 1), ("gold", 1), ("silver", 1), ("zinc", 2), ("ore", 1)]
+    apply(first, record, text_of(first, record._replace(text=None, features=needed), []))
+    assert first.digest() == model.digest()
+    assert needed_features(record._replace(undone_by=9), taught(), model) == []

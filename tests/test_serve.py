@@ -6,8 +6,12 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +25,8 @@ from served import Started, new_model, served, started
 from thresher import Categorizer
 from thresher.datasets.document import Document
 from thresher.desk import Desk, journal_folder
-from thresher.journal import ADDRESS
+from thresher.errors import JournalFullError, RepeatedIdError
+from thresher.journal import ADDRESS, Journal
 from thresher.web.serving import announce
 
 SEEDS = "energy=crude oil barrel,grain=wheat corn harvest,metals"
@@ -122,8 +127,32 @@ def test_categories_without_seed_words_begin_with_nothing(tmp_path: Path) -> Non
 
 def test_the_word_left_is_for_this_user_though_a_file_was_there_for_all(tmp_path: Path) -> None:
     (tmp_path / ADDRESS).touch(mode=0o644)
+    with (tmp_path / ADDRESS).open() as opened_before:
+        told = announce(tmp_path, "http://127.0.0.1:1", "token")
+        assert told.stat().st_mode & 0o777 == 0o600
+        assert opened_before.read() == ""
+
+
+def test_the_token_is_not_written_through_a_link(tmp_path: Path) -> None:
+    precious, folder = tmp_path / "precious", tmp_path / "journal"
+    precious.write_text("kept")
+    folder.mkdir()
+    for target in (precious, tmp_path / "nowhere"):
+        (folder / ADDRESS).unlink(missing_ok=True)
+        (folder / ADDRESS).symlink_to(target)
+        told = announce(folder, "http://127.0.0.1:1", "token")
+        assert not told.is_symlink()
+        assert json.loads(told.read_text())["token"] == "token"
+    assert (precious.read_text(), (tmp_path / "nowhere").exists()) == ("kept", False)
+    assert list(folder.iterdir()) == [folder / ADDRESS]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+def test_the_token_is_ours_though_another_user_made_the_file(tmp_path: Path) -> None:
+    (tmp_path / ADDRESS).touch()
+    os.chown(tmp_path / ADDRESS, 65534, 65534)
     told = announce(tmp_path, "http://127.0.0.1:1", "token")
-    assert told.stat().st_mode & 0o777 == 0o600
+    assert (told.stat().st_uid, told.stat().st_mode & 0o777) == (os.geteuid(), 0o600)
 
 
 def test_it_says_where_to_open_it_with_its_token(tmp_path: Path) -> None:
@@ -160,10 +189,10 @@ def test_a_service_that_cannot_say_where_it_is_ends(tmp_path: Path) -> None:
 def test_more_documents_than_there_is_room_for_are_told(
     called: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("thresher.web.pool.MOST_DOCUMENTS", 2)
+    monkeypatch.setattr("thresher.web.pool.MAX_DOCUMENTS", 2)
     (tmp_path / "texts.csv").write_text("text\none\ntwo\nthree\n")
     ended = called("serve", tmp_path / "texts.csv", "--categories", "a=one,b=two", "--port", "0")
-    said(ended, 65, "there is room for 2 documents to review, and not for so many more")
+    said(ended, 65, "there is room for 2 documents to review, and 500 MB of them (review or delete some first)")
 
 
 def test_the_token_may_come_from_outside_and_each_person_have_one(tmp_path: Path) -> None:
@@ -176,6 +205,18 @@ def test_the_token_may_come_from_outside_and_each_person_have_one(tmp_path: Path
         ada = {"Authorization": "Bearer token-of-ada"}
         assert running.client.get("/v1/model", headers=ada).json()["user"] == "ada"
         assert running.client.get("/v1/export", headers=ada).status_code == 403
+
+
+def test_with_tokens_of_people_no_shared_token_is_printed(called: Run, tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens.toml"
+    tokens.write_text('[ada]\nrole = "teacher"\ntoken = "token-of-ada"\n')
+    tokens.chmod(0o600)
+    model = new_model(tmp_path)
+    with started(model, "--tokens", tokens) as running:
+        assert running.said["token"] is None
+        assert running.client.get("/v1/model").status_code == 401
+        ended = called("journal", "backup", model, tmp_path / "copy")  # which finds the one in the journal's folder
+        assert (ended.code, (tmp_path / "copy" / "journal.sqlite3").exists()) == (0, True)
 
 
 def test_without_tokens_this_machine_alone_may_ask(tmp_path: Path) -> None:
@@ -325,7 +366,7 @@ def as_documents(corpus: Corpus) -> list[Document]:
 
 
 def test_a_forgotten_text_is_in_no_file_of_the_folder(called: Run, tmp_path: Path) -> None:
-    marker = "Zebra7 Quagga9"  # its words stay, as features do: not that they stood together
+    marker = "Zebra7 Quagga9"
     model = new_model(tmp_path)
     with served(model) as running:
         for i in range(20):
@@ -349,8 +390,130 @@ def test_a_forgotten_text_is_in_no_file_of_the_folder(called: Run, tmp_path: Pat
     assert in_files(tmp_path, marker) == []
 
 
+def test_a_model_that_was_trained_into_the_served_file_is_there_when_the_service_ends(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = new_model(tmp_path)
+    with served(model) as running:
+        running.correct(text="plank", accept=["metals"])
+        trained = Categorizer(preset="fast", min_count=1).fit(["one text", "another"], ["a", "b"]).save(model)
+    assert Categorizer.load(model).digest() == trained
+    assert f"another process wrote model {trained[:12]} here" in caplog.text
+    model.unlink()
+    with Desk(model) as desk:
+        assert desk.position == 1
+
+
+@pytest.mark.parametrize("error", [JournalFullError("no room"), MemoryError(), OSError(28, "No space left")])
+def test_a_service_ends_as_it_should_where_its_model_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*_: object) -> str:
+        raise error
+
+    model = new_model(tmp_path)
+    with served(model) as running:
+        running.correct(text="plank", accept=["metals"])
+        monkeypatch.setattr(Desk, "write_model", fail)
+    with Journal(journal_folder(model)) as journal:  # which was given up
+        assert journal.last() == 1
+        assert len(list(journal_folder(model).glob("snapshot-*1.thresher"))) == 1
+
+
+SECRET = "zelda quagmire of lindenweg zwölf told us that jakobine was bitten by the caretakers ocelot"
+SECRET_WORDS = ["zelda", "quagmire", "lindenweg", "zwölf", "jakobine", "bitten", "caretakers", "ocelot"]
+
+
+@pytest.fixture
+def desk_with_secret(tmp_path: Path) -> tuple[Path, str]:
+    """A desk that knows pairs of words and runs of letters, and was taught a private text among others."""
+    texts, names = made_up(120)
+    model = tmp_path / "desk.thresher"
+    Categorizer(min_count=1, analyser="words+ngrams:2+chars:4-4").fit(texts, names).save(model)
+    with served(model) as running:
+        running.correct(text="the harbour was closed", accept=["ships"])
+        running.post("/v1/documents", {"documents": [{"id": "d", "text": SECRET}, {"id": "e", "text": SECRET}]})
+        id = running.correct(document="d", accept=["grain"])["id"]
+        running.correct(text="told us that the ships of the harbour came by", accept=["ships"])
+    return model, id
+
+
+def test_a_forgotten_text_leaves_the_known_features_in_no_order(
+    called: Run, desk_with_secret: tuple[Path, str]
+) -> None:
+    model, id = desk_with_secret
+    ended = called("journal", "forget", model, id, "--no-json")
+    assert ended.out == f"Forgot the text of {id}\n"
+    assert ended.err.endswith(
+        "what was learned from it stays, and most of the text may be read from it (--hard removes it)\n"
+    )
+    with Desk(model) as desk:
+        record = desk.journal.by_id(id)
+        assert record is not None
+        names = [name for name, _ in record.features or []]
+        first = Categorizer.load(journal_folder(model) / "snapshot-0000000000.thresher")
+        known = [name for name in names if name in first.features.names]
+        assert len(known) > 5
+        assert known == sorted(known) == names[: len(known)]
+        assert desk.replayed_digest() == desk.model.digest()
+
+
+def test_a_text_that_is_forgotten_hard_leaves_no_word_in_any_file(
+    called: Run, desk_with_secret: tuple[Path, str]
+) -> None:
+    model, id = desk_with_secret
+    assert all(in_files(model.parent, word) for word in SECRET_WORDS)
+    with Desk(model) as desk:
+        without = desk._without([2])
+    ended = called("journal", "forget", model, id, "--hard", "--no-json")
+    assert ended.out == (
+        f"Forgot {id}: the correction is undone, and {model} and its journal hold nothing of its text\n"
+    )
+    assert ended.err == ""
+    assert [word for word in SECRET_WORDS if in_files(model.parent, word)] == []
+    with Desk(model) as desk:
+        assert desk.model.digest() == without.digest() == desk.replayed_digest()
+        assert desk.journal.check() == []
+        with pytest.raises(RepeatedIdError):  # it is not learned again by one who sends it twice
+            desk.correct(id, SECRET, accept=["grain"])
+    with served(model) as again:
+        assert again.digest == without.digest()
+        assert again.get("/v1/queue", state="open")["total"] == 0
+    assert [word for word in SECRET_WORDS if in_files(model.parent, word)] == []
+    said(called("journal", "check", model, "--hard"), 2, "--hard goes with forget")
+
+
+def test_a_text_that_was_corrected_twice_is_named_when_it_is_forgotten(called: Run, tmp_path: Path) -> None:
+    model = new_model(tmp_path)
+    with served(model) as running:
+        first, second = (running.correct(text="zelda told us", accept=[name])["id"] for name in ("grain", "metals"))
+    ended = called("journal", "forget", model, first, "--hard")
+    assert f"the same text was corrected as {second} too (forget it there as well)" in ended.err
+    assert in_files(tmp_path, "zelda")
+    assert "too (forget it" not in called("journal", "forget", model, second, "--hard").err
+    assert in_files(tmp_path, "zelda") == []
+
+
 def in_files(folder: Path, marker: str) -> list[Path]:
-    """Return the files under a folder in which a text stands, in any of the ways in which it might be written."""
-    written = (marker.encode(), marker.lower().encode(), json.dumps(marker).encode(), marker.encode("utf-16-le"))
+    """Return the files under a folder that hold a text, in any of the ways in which it might be written."""
+    written = {
+        way
+        for text in (marker, marker.lower(), json.dumps(marker)[1:-1], json.dumps(marker.lower())[1:-1])
+        for way in (text.encode(), text.encode("utf-16-le"))
+    }
     files = [Path(root, name) for root, _, names in os.walk(folder) for name in names]
-    return [file for file in files if any(way in file.read_bytes() for way in written)]
+    return [file for file in files if any(way in held for held in contents_of(file) for way in written)]
+
+
+def contents_of(file: Path) -> Iterator[bytes]:
+    """Yield what a file holds, and what it holds compressed, wherever that begins."""
+    held = file.read_bytes()
+    yield held
+    if file.name == "journal.sqlite3":
+        connection = sqlite3.connect(f"file:{file}?mode=ro&immutable=1", uri=True)
+        for (packed,) in connection.execute("SELECT features FROM records WHERE features IS NOT NULL"):
+            yield zlib.decompress(packed)
+        connection.close()
+    for found in re.finditer(b"\x78[\x01\x5e\x9c\xda]", held):  # how zlib begins
+        with suppress(zlib.error):
+            yield zlib.decompressobj().decompress(held[found.start() :])

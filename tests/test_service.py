@@ -22,7 +22,7 @@ from served import (
 )
 from thresher import Categorizer, __version__
 from thresher.desk import Desk, journal_folder
-from thresher.errors import JournalBrokenError
+from thresher.errors import JournalBrokenError, JournalError, JournalMemoryError
 
 # -- the model and its journal -----------------------------------------------------------------------------------------
 
@@ -88,6 +88,34 @@ def test_nothing_is_left_of_the_model_before_a_reload(tmp_path: Path) -> None:
         assert known(running) == ["bees", "wood"]
         assert running.get("/v1/stats")["holdout"]["alarm"] is False
         running.get("/v1/queue")
+
+
+@pytest.mark.parametrize("dies_at", ["mkdtemp", "rename", "open"])
+def test_documents_to_review_outlive_a_reload_that_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies_at: str
+) -> None:
+    def die(*given: object, **_: object) -> None:
+        if dies_at != "open" or given == (journal_folder(model),):
+            raise JournalBrokenError("killed")
+
+    model = new_model(tmp_path)
+    with served(model, fails=JournalBrokenError) as running:
+        running.post("/v1/documents", {"documents": [{"id": "d", "text": "a plank"}, {"id": "e", "text": "a nail"}]})
+        running.correct(document="e", accept=["metals"])
+        Categorizer(min_count=1).fit(["a plank", "a hive"] * 3, ["wood", "bees"] * 3).save(model)
+        with monkeypatch.context() as patch:
+            renamed, opened = "pathlib.Path.rename", "thresher.desk.take_prepared"
+            names = {"mkdtemp": "tempfile.mkdtemp", "rename": renamed, "open": opened}
+            patch.setattr(names[dies_at], die)
+            running.client().post("/v1/model/reload", json={"new_journal": True})
+    if dies_at != "open":  # the old journal is still there, and no journal of this model
+        with pytest.raises(JournalError, match="this is not the model of"):
+            Desk(model)
+        journal_folder(model).rename(tmp_path / "aside")
+    with served(model) as running:
+        assert running.get("/v1/queue")["total"] == 1
+        assert running.get("/v1/documents/d")["text"] == "a plank"
+        assert known(running) == ["bees", "wood"]
 
 
 def test_the_export_can_be_learned_again(fresh: Served) -> None:
@@ -287,7 +315,7 @@ def test_a_correction_that_is_kept_without_memory_to_learn_it_ends_the_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = new_model(tmp_path)
-    with served(path, fails=MemoryError) as running:
+    with served(path, fails=JournalMemoryError) as running:
         with monkeypatch.context() as patch:
             patch.setattr("thresher.replay.apply", without_memory)
             running.correct(text="oil", accept=["energy"], status=503)
@@ -331,7 +359,7 @@ def test_many_answers_and_few_are_the_same_json(fresh: Served) -> None:
 
 
 def test_a_line_that_is_too_long_says_come_again(fresh: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thresher.web.writer.LONGEST_LINE", 3)
+    monkeypatch.setattr(fresh.service._writer, "longest_line", 3)
     going_on, started = threading.Event(), threading.Event()
 
     def block() -> None:

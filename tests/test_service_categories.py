@@ -11,7 +11,7 @@ from served import LEARNED, Served, check_problem, known, names
 def test_categories_are_listed_with_how_well_they_do(fresh: Served) -> None:
     fresh.correct(text="oil", accept=["energy"], reject=["grain"])
     found = fresh.get("/v1/categories")
-    assert found["measured_on"] == {"documents": LEARNED, "held_out": False}
+    assert found["measured_on"] == {"documents": LEARNED, "held_out": False, "taught": 0}
     rows = {row["name"]: row for row in found["categories"]}
     assert list(rows) == sorted(WORDS)
     assert {name: row["corrections"] for name, row in rows.items() if row["corrections"]} == {"energy": 1, "grain": 1}
@@ -43,7 +43,7 @@ def test_a_category_is_shown_as_it_was_though_it_is_renamed_meanwhile(
         monkeypatch.undo()
         fresh.post("/v1/categories", {"change": "rename", "name": "energy", "into": "power"})
 
-    monkeypatch.setattr("thresher.web.service.check_known", rename)
+    monkeypatch.setattr("thresher.web.naming.CategoryNames.check_known", rename)
     found = fresh.service.category("energy")
     assert found["name"] == "energy"
     assert found["curve"]

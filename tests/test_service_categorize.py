@@ -161,7 +161,8 @@ def test_an_untaught_model_has_no_categories_for_anything(tmp_path: Path) -> Non
         assert running.categorize(text="oil", top=3, details=True, explain=True) == {
             "id": "1", "categories": [], "explanations": [],
         }  # fmt: skip
-        assert running.get("/v1/categories") == {"categories": [], "measured_on": {"documents": 0, "held_out": False}}
+        measured_on = {"documents": 0, "held_out": False, "taught": 0}
+        assert running.get("/v1/categories") == {"categories": [], "measured_on": measured_on}
         assert running.get("/v1/stats")["error"] is None
         running.post("/v1/documents", {"documents": ["oil"]})
         assert len(running.get("/v1/queue")["documents"]) == 1

@@ -11,7 +11,7 @@ import pytest
 from corpora import made_up
 from served import Served, check_problem, names, new_model
 from thresher.desk import Desk
-from thresher.web.naming import nearest
+from thresher.web.naming import MOST_COMPARED, CategoryNames
 
 TEXTS = made_up(60, seed=1).texts
 
@@ -92,8 +92,9 @@ def test_of_very_many_categories_some_are_compared(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr("difflib.get_close_matches", counted)
     many = [f"category number {i}" for i in range(20_000)]
-    assert nearest("grian", ["energy", "grain"]) == nearest("grian", [*many, "grain"]) == ["grain"]
-    assert compared == [2, 500]
+    few, all = CategoryNames(["energy", "grain"]), CategoryNames([*many, "grain"])
+    assert few.nearest("grian") == all.nearest("grian") == ["grain"]
+    assert compared == [2, MOST_COMPARED]
 
 
 def test_create_category_makes_a_category(fresh: Served) -> None:

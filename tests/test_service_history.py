@@ -156,3 +156,30 @@ def test_seed_words_are_not_given_to_a_name_that_a_category_had(desk: Served) ->
 def test_many_documents_are_not_explained_at_once(desk: Served) -> None:
     found = desk.client().post("/v1/categorize", json={"documents": ["oil"] * 1001, "explain": True})
     check_problem(found, 422)
+
+
+def test_undoing_a_change_of_categories_leaves_a_correction_whose_id_looks_like_its_words(desk: Served) -> None:
+    desk.correct(by="ada", id="ren-1 words", text="a hammer on steel", accept=["metals"])
+    desk.post("/v1/categories", {"id": "ren-1", "change": "rename", "name": "ships", "into": "vessels"})
+    desk.client("zoe").delete("/v1/corrections/ren-1")
+    records = {one["id"]: one for one in desk.get("/v1/corrections", limit=500)["corrections"]}
+    assert records["ren-1"]["undone_by"] is not None
+    assert records["ren-1 words"]["undone_by"] is None
+    desk.post("/v1/categories", {"id": "new-1", "change": "new", "name": "termites"})
+    desk.correct(by="ada", id="new-1 words", text="a mound of earth", accept=["termites"])
+    desk.client("zoe").delete("/v1/corrections/new-1")
+    records = {one["id"]: one for one in desk.get("/v1/corrections", limit=500)["corrections"]}
+    assert records["new-1"]["undone_by"] is not None
+    assert records["new-1 words"]["undone_by"] is None
+
+
+def test_undoing_a_new_category_undoes_its_words_too(desk: Served) -> None:
+    new = {"id": "ants", "change": "new", "name": "ants", "words": ["hill", "queen"]}
+    desk.post("/v1/categories", new)
+    assert desk.post("/v1/categories", new)["categories"].count("ants") == 1  # sent again
+    before = [one for one in desk.get("/v1/corrections", limit=500)["corrections"] if one["id"].startswith("ants")]
+    assert len(before) == 2
+    desk.client("zoe").delete("/v1/corrections/ants")
+    after = [one for one in desk.get("/v1/corrections", limit=500)["corrections"] if one["id"].startswith("ants")]
+    assert all(one["undone_by"] is not None for one in after)
+    assert "ants" not in [one["name"] for one in desk.get("/v1/categories")["categories"]]

@@ -190,7 +190,7 @@ def test_documents_held_out_are_measured_on_and_raise_an_alarm(tmp_path: Path) -
         before = running.get("/v1/stats")["holdout"]
         assert (before["documents"], before["alarm"]) == (80, False)
         assert 0.5 < before["macro_f1"] == before["best_macro_f1"] <= 1
-        assert running.get("/v1/categories")["measured_on"] == {"documents": 80, "held_out": True}
+        assert running.get("/v1/categories")["measured_on"] == {"documents": 80, "held_out": True, "taught": 0}
         taught = made_up(200, seed=9)
         for i, (text, right) in enumerate(zip(taught.texts, taught.categories, strict=True)):
             if i % 20 == 19:
@@ -204,3 +204,14 @@ def test_documents_held_out_are_measured_on_and_raise_an_alarm(tmp_path: Path) -
             if one["user"] == "bob":
                 assert running.client().delete(f"/v1/corrections/{one['id']}").status_code == 200
         assert running.get("/v1/stats")["holdout"]["alarm"] is False
+
+
+def test_an_admin_deletes_a_document_and_its_corrections_stay(fresh: Served) -> None:
+    fresh.post("/v1/documents", {"documents": [{"id": "a/b", "text": "a plank"}, {"id": "c", "text": "a nail"}]})
+    fresh.correct(document="a/b", accept=["metals"])
+    assert fresh.client("ada").delete("/v1/documents/a/b").status_code == 403
+    gone = fresh.client("zoe").delete("/v1/documents/a/b")
+    assert (gone.status_code, gone.json()["text"]) == (200, "a plank")
+    assert fresh.client("zoe").delete("/v1/documents/a/b").status_code == 404
+    assert fresh.get("/v1/queue")["total"] == 1
+    assert fresh.get("/v1/stats")["corrections"] == 1

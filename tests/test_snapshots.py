@@ -40,7 +40,7 @@ def test_a_snapshot_that_finds_no_room_is_tried_again_later(path: Path, monkeypa
     monkeypatch.setattr("thresher.desk.SNAPSHOT_EVERY", 3)
     tried: list[Path] = []
 
-    def full(model: Categorizer, target: Path) -> str:
+    def full(model: Categorizer, target: Path, mode: int) -> str:
         tried.append(target)
         raise OSError(errno.ENOSPC, "No space left on device", str(target))
 
@@ -91,7 +91,7 @@ def test_a_desk_that_finds_no_room_at_its_end_has_lost_nothing(path: Path, monke
 def test_an_error_that_is_no_lack_of_room_is_not_passed_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thresher.desk.SNAPSHOT_EVERY", 1)
     desk = Desk(path, new=True)
-    monkeypatch.setattr(Categorizer, "save", lambda *_: 1 / 0)
+    monkeypatch.setattr(Categorizer, "save", lambda *_, mode: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         desk.correct("a", "tin mine", accept=["metal"])
     assert desk.journal.last() == 1
@@ -99,7 +99,7 @@ def test_an_error_that_is_no_lack_of_room_is_not_passed_over(path: Path, monkeyp
 
 
 def test_a_disk_that_fails_under_a_snapshot_is_not_passed_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> str:
+    def broken(*_: object, mode: int) -> str:
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr("thresher.desk.SNAPSHOT_EVERY", 1)
@@ -246,7 +246,7 @@ def test_a_snapshot_of_more_than_the_journal_has_is_not_taken(path: Path) -> Non
 
 def test_a_backup_is_a_desk(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[Path] = []
-    monkeypatch.setattr("thresher.snapshots.sync_folder", synced.append)
+    monkeypatch.setattr("thresher.whole_file.sync_folder", synced.append)
     copy = tmp_path / "copy"
     with Desk(path, new=True) as desk:
         teach(desk, 4)
@@ -267,12 +267,12 @@ def test_a_backup_is_a_desk(path: Path, tmp_path: Path, monkeypatch: pytest.Monk
                 patch.setattr("thresher.snapshots.shutil.copyfileobj", failing)
                 with pytest.raises(type(error)):
                     backup(desk.journal, copy)
-            assert re.fullmatch(r"\.copy-\w+", halves[0].name)  # as `remove_undone` looks for it
+            assert re.fullmatch(r"\.thresher-half-\w+", halves[0].name)  # as `remove_left` looks for it
             assert set(tmp_path.iterdir()) == before
-        assert not synced
+        assert tmp_path not in synced
         backup(desk.journal, copy)
         assert (synced[-1], copy.stat().st_mode & 0o777) == (tmp_path, 0o700)
-        assert not list(tmp_path.glob(".copy*"))
+        assert not list(tmp_path.glob(".*"))
         digest = desk.model.digest()
         teach(desk, 2, first=6)
     names = ["journal.sqlite3", "snapshot-0000000000.thresher", "snapshot-0000000004.thresher"]

@@ -5,7 +5,7 @@ import json
 import unicodedata
 from collections.abc import Callable
 from importlib.resources import files
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,7 +21,18 @@ from thresher.kernels import tokens as kernels
 from thresher.kernels.compiler import COMPILED
 from thresher.kernels.vocabulary import make_keys
 from thresher.text import characters as characters_module
-from thresher.text.characters import CLASS, ENDING, SEPARATOR, WORD, characters, composed
+from thresher.text.characters import (
+    CLASS,
+    COMBINING,
+    ENDING,
+    NORMALIZE,
+    SECOND,
+    SEPARATOR,
+    UNASSIGNED,
+    WORD,
+    characters,
+    composed,
+)
 from thresher.text.features import TextFeatures
 from thresher.text.tokens import encode, places_in, tokenize, words
 
@@ -245,6 +256,36 @@ def test_places_cover_the_encoded_text_in_order(text: str) -> None:
     assert (np.diff(ends) >= 0).all()
     assert (begins < ends).all()
     assert not len(ends) or (begins[0], ends[-1]) == (0, len(text))
+
+
+def naive_places_in(text: str) -> tuple[list[int], list[int]]:
+    """Do what `places_in` does, one run of characters that may be composed after the other."""
+    flags = [int(characters().classes[ord(letter)]) for letter in text]
+    firsts = [i for i, flag in enumerate(flags) if i == 0 or not flag & (COMBINING | SECOND)]
+    begins, ends = list[int](), list[int]()
+    for first, last in pairwise([*firsts, len(text)]):
+        unit = text[first:last]
+        may_change = any(flag & (NORMALIZE | UNASSIGNED) for flag in flags[first:last])
+        if may_change and composed(unit) != unit:
+            size = len(composed(unit).encode())
+            begins, ends = begins + [first] * size, ends + [last] * size
+        else:
+            for place, letter in enumerate(unit, first):
+                size = len(letter.encode())
+                begins, ends = begins + [place] * size, ends + [place + 1] * size
+    return begins, ends
+
+
+@FEW
+@given(tricky | all_planes)
+@example("")
+@example("\n\u0301\n\u0301a")
+@example("\u0301\n\u0378\n")
+@example("a" + "\u0301" * 80 + "\n" + "\u0316\u0301" * 40)
+@example("\u1112\u1161\u11ab" * 3 + "e\u0301 e\u0301")
+def test_places_are_those_of_the_naive_twin(text: str) -> None:
+    begins, ends = places_in(text)
+    assert (begins.tolist(), ends.tolist()) == naive_places_in(text)
 
 
 class CountedText:

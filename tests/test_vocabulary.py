@@ -13,6 +13,7 @@ from thresher.kernels import vocabulary as kernels
 from thresher.kernels.compiler import COMPILED
 from thresher.kernels.tokens import Tokens
 from thresher.text import vocabulary as vocabulary_module
+from thresher.text.tokens import tokenize
 from thresher.text.vocabulary import Vocabulary, entries
 
 MANY = 100_000 if COMPILED else 3_000
@@ -179,3 +180,17 @@ def test_entries_count_each_document_s_numbers_in_the_order_of_first_sight(docum
         expected = [(number, known.count(number)) for number in dict.fromkeys(known)]
         assert [(entry >> 32, entry & 0xFFFFFFFF) for entry in found[start:stop].tolist()] == expected
         start = stop
+
+
+def test_a_look_does_not_set_back_what_another_thread_has_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = Vocabulary()
+    known.numbers(tokenize(["oil and gas"]))
+
+    def meanwhile(*given: Any) -> Any:
+        found = kernels.number_and_count(*given)
+        known.numbers(tokenize(["gold"]))  # as another thread may
+        return found
+
+    monkeypatch.setattr(vocabulary_module, "number_and_count", meanwhile)
+    known.counted(tokenize(["oil"]), grow=False)
+    assert known.names == ["oil", "and", "gas", "gold"]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from open_files import no_more_open_files
-from thresher.whole_file import sync_folder, whole_file
+from thresher.whole_file import lock_folder, remove_folder_left, sync_folder, whole_file, whole_folder
 
 
 def write(path: Path, content: bytes = b"new") -> None:
@@ -327,3 +327,146 @@ def test_a_file_waits_for_its_lock_and_what_may_be_left_is_not_waited_for(
     (tmp_path / ".a.0123abcd.tmp").touch()
     write(tmp_path / "a")
     assert asked == [fcntl.LOCK_EX | fcntl.LOCK_NB, fcntl.LOCK_EX]
+
+
+# Permissions.
+
+
+@pytest.mark.parametrize(
+    ("before", "most", "after"),
+    [(None, 0o600, 0o600), (0o644, 0o600, 0o600), (0o400, 0o600, 0o400), (0o644, None, 0o644)],
+)
+def test_permissions_are_at_most_those_asked_for(
+    tmp_path: Path, before: int | None, most: int | None, after: int
+) -> None:
+    path = tmp_path / "a"
+    if before is not None:
+        path.touch()
+        path.chmod(before)
+    with whole_file(path, mode=most) as file:
+        (half,) = tmp_path.glob(".a.*")
+        assert stat.S_IMODE(half.stat().st_mode) == after, "nobody else may read what is written"
+        file.write(b"new")
+    assert stat.S_IMODE(path.stat().st_mode) == after
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can choose any group")
+def test_the_group_of_the_file_stays(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.touch()
+    path.chmod(0o640)
+    os.chown(path, -1, 4711)
+    write(path)
+    assert (path.stat().st_gid, stat.S_IMODE(path.stat().st_mode)) == (4711, 0o640)
+
+
+def test_where_the_group_cannot_be_kept_no_other_group_may_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real = tmp_path / "a", os.fstat
+    path.touch()
+    path.chmod(0o644)
+
+    def in_another_group(descriptor: int) -> os.stat_result:
+        found = list(real(descriptor))
+        found[5] += 1
+        return os.stat_result(found)
+
+    def refused(descriptor: int, user: int, group: int) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "fstat", in_another_group)
+    monkeypatch.setattr(os, "fchown", refused)
+    write(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o604
+
+
+# Folders.
+
+
+def test_a_folder_has_its_name_when_it_is_whole_and_is_private_before(tmp_path: Path) -> None:
+    whole = tmp_path / "copy"
+    with whole_folder(whole) as half:
+        (half / "a").touch()
+        assert not whole.exists()
+        assert stat.S_IMODE(half.stat().st_mode) == 0o700
+    assert [path.name for path in whole.iterdir()] == ["a"]
+    assert list(tmp_path.iterdir()) == [whole]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_error_leaves_no_folder_behind(tmp_path: Path, error: type[BaseException]) -> None:
+    def write_half() -> None:
+        with whole_folder(tmp_path / "copy") as half:
+            (half / "a").touch()
+            raise error
+
+    with no_more_open_files(), pytest.raises(error):
+        write_half()
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(FileNotFoundError) as caught, whole_folder(tmp_path / "nowhere" / "copy"):
+        pass
+    assert caught.value.filename == str(tmp_path / "nowhere" / "copy")
+
+
+LEAVE_FOLDER = """
+import os, signal, sys
+from thresher.whole_file import whole_folder
+with whole_folder(sys.argv[1]) as half:
+    (half / "texts").write_text("half")
+    print("begun", flush=True)
+    if sys.argv[2] == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    sys.stdin.read()
+"""
+
+
+def test_a_folder_that_a_killed_process_left_is_removed_by_the_next_one_to_the_same_place(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", LEAVE_FOLDER, str(tmp_path / "monday"), "killed"], check=False)
+    (left,) = tmp_path.iterdir()
+    assert (left / "texts").read_text() == "half"
+    command = [sys.executable, "-c", LEAVE_FOLDER, str(tmp_path / "tuesday"), "alive"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        assert not left.exists()
+        (theirs,) = tmp_path.iterdir()
+        with whole_folder(tmp_path / "wednesday"):
+            pass
+        assert sorted(tmp_path.iterdir()) == sorted([theirs, tmp_path / "wednesday"])
+        other.communicate()
+    assert {path.name for path in tmp_path.iterdir()} == {"tuesday", "wednesday"}
+
+
+def test_only_a_free_folder_of_ours_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, link = tmp_path / "folder", tmp_path / "link"
+    (folder / "deep").mkdir(parents=True)
+    link.symlink_to(folder)
+    remove_folder_left(link)
+    descriptor = lock_folder(folder)
+    remove_folder_left(folder)
+    os.close(descriptor)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+        remove_folder_left(folder)
+    assert folder.exists()
+    with no_more_open_files():
+        remove_folder_left(folder)
+        remove_folder_left(folder)
+    assert not folder.exists()
+
+
+def test_a_folder_that_another_takes_for_left_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, seen = fcntl.flock, list[Path]()
+
+    def too_late(descriptor: int, how: int) -> None:
+        seen.extend(tmp_path.iterdir())
+        if len(seen) == 1:
+            seen[0].rmdir()
+        real(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", too_late)
+    with whole_folder(tmp_path / "copy"):
+        pass
+    assert len(seen) == 2
+    assert list(tmp_path.iterdir()) == [tmp_path / "copy"]

@@ -28,7 +28,8 @@ def make(folder: Path) -> None:
         desk.change_categories("g", "threshold", ["grain"], threshold=0.25)
         desk.undo("h", [mistaken], user="ada")
         private = desk.correct("i", "a private matter of wheat", accept=["grain"]).record.seq
-        desk.journal.forget_text(private)
+        desk.forget_text(private)
+        desk.forget_correction(desk.correct("k", "a secret", accept=["grain"]).record.seq)
         desk.correct("j", "a swarm at night", categories=["insects"])
         records = list(desk.journal.records())
         expected = {
@@ -45,4 +46,4 @@ def make(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    make(Path(sys.argv[1] if len(sys.argv) > 1 else f"tests/golden/v0.1/journal-{VERSION}"))
+    make(Path(sys.argv[1] if len(sys.argv) > 1 else f"tests/golden/v0.2/journal-{VERSION}"))

@@ -6,6 +6,7 @@ someone who may only read: a refusal names the role.
 
 import asyncio
 import json
+from types import SimpleNamespace
 from typing import Any, cast
 
 import httpx
@@ -14,6 +15,7 @@ from thresher.web.app import create_app
 from thresher.web.guards import Rules
 from thresher.web.service import Service
 from thresher.web.tokens import Holder, Tokens
+from thresher.web.workers import Pools
 
 HOST, READER = "127.0.0.1:8765", "token-of-a-reader"
 BODIES, ANSWERS = "## What routes take", "## What they give"
@@ -23,7 +25,9 @@ async def _asked() -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
     """Return the description, and the role of each method and path."""
     rules = Rules(frozenset({HOST}), Tokens({READER: Holder("rita", "reader")}))
     # Only what stands before the service is asked; whatever reaches it fails there, and that is as good an answer.
-    transport = httpx.ASGITransport(create_app(cast(Service, object()), rules), raise_app_exceptions=False)
+    transport = httpx.ASGITransport(
+        create_app(cast(Service, SimpleNamespace(pools=Pools())), rules), raise_app_exceptions=False
+    )
     headers = {"Authorization": f"Bearer {READER}"}
     async with httpx.AsyncClient(transport=transport, base_url=f"http://{HOST}") as client:
         described = (await client.get("/openapi.json", headers=headers)).json()

@@ -89,6 +89,7 @@ PARTS = [
     tests("schemathesis", "tests/test_api_schema.py", examples=2000),
     tests("determinism", "tests/test_determinism.py", matrix="whole", matrix_records=1000),
     tests("bounds of arrays", "tests/test_kernel_modes.py -k arrays", bounds="whole"),
+    tests("races of threads", "tests/test_threads_race.py", race_seconds=1200),
     tests("cold starts", "tests/test_kernel_cache.py", cold_starts=20),
     Part("coverage", ["python", "tools/covered.py"]),
     Part("mutants of the code", ["python", "tools/mutation.py"]),

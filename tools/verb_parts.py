@@ -10,6 +10,7 @@ from thresher.cli.app import app
 SHARED = {
     "How the data are read": "how-the-data-are-read",
     "Settings of the model": "settings-of-the-model",
+    "On a Dask cluster": "on-a-dask-cluster",
     "How to speak": "how-to-speak",
 }
 

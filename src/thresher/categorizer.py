@@ -23,7 +23,16 @@ from thresher.kernels.elementary import sigmoid
 from thresher.learners.learner import MistakeDrivenLearner
 from thresher.prediction import Prediction, best, predictions
 from thresher.reservoir import Kept, Reservoir, as_rows
-from thresher.scoring import Empty, Scores, accepted_names, decided, scored, strong_rows
+from thresher.scoring import (
+    Empty,
+    Scores,
+    accepted_names,
+    decided,
+    is_taught_elsewhere,
+    looking,
+    scored,
+    strong_rows,
+)
 from thresher.settings import (
     CHOOSABLE,
     check_settings,
@@ -102,7 +111,8 @@ class Categorizer:
         self.decisions = Decisions(np.zeros(0), np.zeros(0), policy=policy)
         self.idf: NDArray[np.float32] = np.zeros(0, dtype=np.float32)
         self.reservoir = Reservoir()
-        self.is_view = False
+        self.is_view = self.is_torn = False
+        self.lessons = 0
 
     # -- learning ----------------------------------------------------------------------------------------------------
 
@@ -152,10 +162,11 @@ class Categorizer:
 
     def adopt(self, fitted: "Fitted") -> Self:
         """Become what was `fitted`, here or on a cluster."""
-        self.features, self.learner, self.categories = fitted.features, fitted.learner, fitted.categories
-        self.chosen, self.trials = fitted.choice.settings, fitted.choice.trials
-        self.decisions, self.idf, self.reservoir = fitted.decisions, fitted.idf, fitted.reservoir
-        self.is_view = False
+        with teaching.lesson(self):
+            self.features, self.learner, self.categories = fitted.features, fitted.learner, fitted.categories
+            self.chosen, self.trials = fitted.choice.settings, fitted.choice.trials
+            self.decisions, self.idf, self.reservoir = fitted.decisions, fitted.idf, fitted.reservoir
+            self.is_view = self.is_torn = False
         return self
 
     def partial_fit(self, texts: Iterable[Text], categories: Iterable[str | Iterable[str]]) -> Self:
@@ -163,7 +174,8 @@ class Categorizer:
 
         New words and categories may appear. A label set is complete.
         """
-        teaching.learn_all(self, texts, categories)
+        with teaching.lesson(self):
+            teaching.learn_all(self, texts, categories)
         return self
 
     def stream(self, documents: Iterable[tuple[Text, str | Iterable[str]]]) -> Iterator[Streamed]:
@@ -189,7 +201,8 @@ class Categorizer:
         feature learns too, but is no word and not reported. If what is accepted is `complete`, all other categories are
         rejected too, as `partial_fit` does; what changes is told of those in the lists.
         """
-        return teaching.learn(self, text, accept, reject, complete)
+        with teaching.lesson(self):
+            return teaching.learn(self, text, accept, reject, complete)
 
     def check_correction(self, accepted: list[str], rejected: list[str], complete: bool = False) -> None:
         """Raise a TextError for a correction that cannot be learned: what is `accepted`, `rejected`, or `complete`."""
@@ -200,11 +213,18 @@ class Categorizer:
 
         It shares the weights, and knows the words and categories of now; take a new one after each correction. What it
         predicts in the midst of a correction is made of weights of which some are those before and some those after.
-        Where weights are sparse it has a copy of them.
+        Where weights are sparse it has a copy of them. Make it on the thread that teaches: one made on another in the
+        midst of a correction may know a category by half, and then refuses to look at texts.
         """
+        before = self.lessons
         twin = copy(self)
-        twin.features, twin.learner, twin.is_view = self.features.view(), self.learner.view(), True
-        twin.reservoir = Reservoir(self.reservoir.documents, self.reservoir.seen)  # with none that has later words
+        twin.features, twin.learner, twin.is_view = twin.features.view(), twin.learner.view(), True
+        if twin.learner.is_fitted:  # words that another thread has just taken up have no weights yet
+            vocabulary = twin.features.vocabulary
+            vocabulary.count = min(vocabulary.count, twin.learner.n_features_)
+        twin.reservoir = Reservoir(twin.reservoir.documents, twin.reservoir.seen)  # with none that has later words
+        twin.is_torn = self.lessons != before or is_taught_elsewhere(self)
+        twin.__dict__.pop("_teacher", None)
         return twin
 
     # -- looking -----------------------------------------------------------------------------------------------------
@@ -264,9 +284,10 @@ class Categorizer:
 
     def decide_kept(self, documents: list[Kept]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return what `decide` does, of `documents` that a `Reservoir` keeps."""
-        rows = as_rows(documents, self.features.vocabulary.count)
-        scores = self.learner.score_checked(strong_rows(self, rows))
-        return self.decisions.reported(scores), decided(self, scores, np.diff(rows.indptr) == 0)
+        with looking(self):
+            rows = as_rows(documents, self.features.vocabulary.count)
+            scores = self.learner.score_checked(strong_rows(self, rows))
+            return self.decisions.reported(scores), decided(self, scores, np.diff(rows.indptr) == 0)
 
     def predict_proba(self, texts: Iterable[Text], *, paper: bool = False) -> NDArray[np.float64]:
         """Return the calibrated probabilities of `texts`, (texts, categories).
@@ -281,7 +302,8 @@ class Categorizer:
 
     def explain(self, text: Text, category: str | None = None) -> Explanation:
         """Return the words that made the score of a `text` for a `category`, by default the best one."""
-        return explaining.explain(self, text, category)
+        with looking(self):
+            return explaining.explain(self, text, category)
 
     def strongest_words(self, category: str, top: int = 10) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
         """Return the `top` words that speak most for a `category`, and most against it, with their weights.
@@ -289,11 +311,13 @@ class Categorizer:
         Runs of letters, which are no words, are only listed where the model knows nothing else.
         """
         _check_top(top)
-        return explaining.strongest_words(self, category, top)
+        with looking(self):
+            return explaining.strongest_words(self, category, top)
 
     def count_weights(self, category: str) -> int:
         """Return how many features weigh something for a `category`."""
-        return explaining.count_weights(self, category)
+        with looking(self):
+            return explaining.count_weights(self, category)
 
     def number_of(self, category: str) -> int:
         """Return the column of a `category` in arrays of scores."""
@@ -304,21 +328,25 @@ class Categorizer:
 
     def numbers(self) -> dict[str, int]:
         """Return the column of each category, made anew when the list of names is another one."""
-        if self._named[0] is not self.categories:
-            self._named = self.categories, {name: number for number, name in enumerate(self.categories)}
-        return self._named[1]
+        named, categories = self._named, self.categories  # once each: another thread may replace them
+        if named[0] is not categories:
+            named = self._named = categories, {name: number for number, name in enumerate(categories)}
+        return named[1]
 
     # -- keeping -----------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | PathLike[str], *, about: Mapping[str, str] | None = None) -> str:
+    def save(
+        self, path: str | PathLike[str], *, about: Mapping[str, str] | None = None, mode: int | None = None
+    ) -> str:
         """Write the model to the file `path`, whole or not at all, and return its digest.
 
-        What `about` says stands beside the versions.
+        What `about` says stands beside the versions. `mode` holds the widest permissions that the file may get, as
+        0o600; by default those of the file that is replaced, or what the umask leaves.
         """
         settings, arrays = contents.pack(self)
         versions = {"thresher": __version__, "numpy": np.__version__, "numba": numba.__version__}
         known = versions | {"python": platform.python_version()} | dict(about or {})
-        return store.write_model(path, settings, known, arrays)
+        return store.write_model(path, settings, known, arrays, mode)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, analyser: Any = None, n_threads: int | None = None) -> Self:
@@ -344,28 +372,33 @@ class Categorizer:
         """
         if not self.learner.is_fitted:
             raise NotFittedError("this Categorizer has learned nothing yet (call fit, partial_fit or learn first)")
-        return compress(self, size)
+        with teaching.lesson(self):
+            return compress(self, size)
 
     # -- categories --------------------------------------------------------------------------------------------------
 
     def add_category(self, category: str) -> Self:
         """Make a `category` known, which accepts nothing until it is taught."""
-        category_changes.add(self, category)
+        with teaching.lesson(self):
+            category_changes.add(self, category)
         return self
 
     def set_threshold(self, category: str, threshold: float) -> Self:
         """Let a `category` accept what has a raw score above a `threshold`, or above that and its share of the best."""
-        category_changes.set_threshold(self, category, threshold)
+        with teaching.lesson(self):
+            category_changes.set_threshold(self, category, threshold)
         return self
 
     def rename_category(self, old: str, new: str) -> Self:
         """Give the category `old` the name `new`."""
-        category_changes.rename(self, old, new)
+        with teaching.lesson(self):
+            category_changes.rename(self, old, new)
         return self
 
     def retire_category(self, category: str) -> Self:
         """Forget a `category`: it is no longer predicted, and its name is free."""
-        category_changes.retire(self, category)
+        with teaching.lesson(self):
+            category_changes.retire(self, category)
         return self
 
     def merge_categories(self, sources: Sequence[str], into: str) -> Self:
@@ -373,7 +406,8 @@ class Categorizer:
 
         It then learns the documents kept once more, with the labels joined. `into` may be one of them or a new name.
         """
-        category_changes.merge(self, sources, into)
+        with teaching.lesson(self):
+            category_changes.merge(self, sources, into)
         return self
 
 

@@ -6,20 +6,24 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher.category_names import check_name
 from thresher.choices import Trial
 from thresher.content_checks import MOST_COUNTED, Arrays, are_between, are_counts, are_within, require, stops_of
 from thresher.decisions import Decisions
 from thresher.errors import ModelFileError, ThresherError, printable
+from thresher.feature_checks import CONSTANT
+from thresher.kernels.vocabulary import make_keys
 from thresher.learner_contents import pack_learner, unpack_learner
 from thresher.learners.listed_weights import ListedWeights
 from thresher.model_header import canonical_json
-from thresher.reservoir import Kept, Reservoir
+from thresher.reservoir import KEPT, Kept, Reservoir
 from thresher.settings import CHOOSABLE, check_settings, new_features, new_learner, sized
 from thresher.text.analysers import Analyser
+from thresher.text.derived import gathered
 from thresher.text.strengths import IDF_RANGE, WEIGHED
-from thresher.text.tokens import names
+from thresher.text.tokens import as_tokens, names
 from thresher.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -30,6 +34,7 @@ UNSTORED = ("n_threads", "block_width", "choose", "memory")
 # Settings that older files do not have, with what they mean there; so files with these values are as they were.
 LATER: dict[str, Any] = {"bias": 0.0, "sparse": None}
 _LONGEST_LINE = 600
+_BYTES_AT_ONCE = 2**22  # that are compared at a time
 
 
 def pack(model: "Categorizer") -> tuple[dict[str, Any], Arrays]:
@@ -185,7 +190,14 @@ def check_same(packed: Mapping[str, Any], arrays: Arrays, model: "Categorizer") 
     require(own.keys() == arrays.keys(), "the arrays are not those of a model")
     for name, array in own.items():
         same = array.dtype == arrays[name].dtype and array.shape == arrays[name].shape
-        require(same and array.tobytes() == arrays[name].tobytes(), f"{name} is not what a model would hold")
+        require(same and _same_bytes(array, arrays[name]), f"{name} is not what a model would hold")
+
+
+def _same_bytes(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    """Tell whether two arrays of one kind and shape have the same bytes, however a number is NaN."""
+    left, right = (np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in (one, other))
+    size = _BYTES_AT_ONCE
+    return all(np.array_equal(left[i : i + size], right[i : i + size]) for i in range(0, len(left), size))
 
 
 def _tuple(value: Any) -> Any:
@@ -194,9 +206,11 @@ def _tuple(value: Any) -> Any:
 
 def _unpack_features(model: "Categorizer", packed: Mapping[str, Any], arrays: Arrays) -> None:
     letters, stops = arrays["features.letters"], stops_of(arrays, "features")
-    found = names(letters, stops)
-    require(len(set(found)) == len(found), "two features have the same name")
+    constant = model.features.has_constant
+    _check_names(letters, stops)
     model.features.vocabulary = Vocabulary.from_names(letters, stops, model.features.vocabulary.most)
+    first = int(constant and model.features.has_constant)
+    require(not _holds(model.features.vocabulary, CONSTANT, first), "a feature has the name of the constant one")
     model.features.n_documents = int(packed["n_documents"])
     model.features.document_counts = arrays["features.documents"]
     model.idf = arrays["features.idf"]
@@ -213,14 +227,41 @@ def _unpack_features(model: "Categorizer", packed: Mapping[str, Any], arrays: Ar
     require(are_between(model.idf, *IDF_RANGE), "an idf is out of range")
 
 
+def _check_names(letters: NDArray[np.uint8], stops: NDArray[np.int64]) -> None:
+    """Refuse names of features that are empty, no UTF-8, or there twice; no string is made of them, which takes memory.
+
+    Where their keys are the same, which the hash table is made of, names are compared as they are.
+    """
+    if not len(stops):
+        return
+    starts = np.append(0, stops[:-1])
+    require(bool((starts < stops).all()), "a feature has no name")
+    letters.tobytes().decode()
+    require(bool((letters[starts] & 0xC0 != 0x80).all()), "the name of a feature begins in the midst of a letter")
+    keys, rests = np.empty(len(stops), dtype=np.int64), np.empty(len(stops), dtype=np.int64)
+    make_keys(letters, stops, keys, rests)
+    order = np.lexsort((rests, keys))
+    same = (np.diff(keys[order]) == 0) & (np.diff(rests[order]) == 0)
+    alike = names(*gathered(letters, stops, order[np.append(same, False) | np.append(False, same)]))
+    require(len(set(alike)) == len(alike), "two features have the same name")
+
+
+def _holds(vocabulary: Vocabulary, name: str, first: int) -> bool:
+    """Tell whether a feature from the first on has a name."""
+    return bool(vocabulary.numbers(as_tokens([name]), grow=False)[0] >= first)
+
+
 def _unpack_reservoir(arrays: Arrays, seen: int, model: "Categorizer") -> Reservoir:
     features, counts, labels = (arrays[f"reservoir.{name}"] for name in ("features", "counts", "labels"))
     stops = stops_of(arrays, "reservoir", len(features))
     label_stops = stops_of({"l.stops": arrays["reservoir.label_stops"]}, "l", len(labels))
     require(len(counts) == len(features) and len(label_stops) == len(stops), "the documents kept do not fit together")
+    require(len(stops) <= KEPT, f"more than {KEPT} documents are kept")
     require(are_within(features, model.features.vocabulary.count), "a document kept has an unknown feature")
     require(are_within(labels, len(model.categories)), "a document kept has an unknown category")
     require(are_between(counts, 1, 2**31), "a count of a document kept is out of range")
+    constant = model.features.has_constant and bool((features == 0).any())
+    require(not constant, "a document kept has the constant feature, which no text has")
     complete = arrays["reservoir.complete"]
     require(complete.dtype == np.bool_ and complete.shape == stops.shape, "the documents kept do not fit together")
     starts, label_starts = np.append(0, stops), np.append(0, label_stops)

@@ -6,26 +6,46 @@ The folder of the journal holds the model that it began with and the newest two 
 import errno
 import os
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from thresher.categorizer import Categorizer
 from thresher.category_names import category_set
-from thresher.desk_openings import begin, check_is_written, check_missing, losses
+from thresher.desk_openings import (
+    begin,
+    check_is_ours,
+    check_is_written,
+    check_missing,
+    losses,
+    private_mode,
+    take_prepared,
+)
 from thresher.errors import (
     JournalBrokenError,
     JournalError,
     JournalFullError,
+    JournalMemoryError,
     RepeatedIdError,
     TextError,
     ThresherError,
 )
 from thresher.explanation import Correction
 from thresher.journal import Journal, Record
-from thresher.replay import apply, change_categories, features_digest, text_of, told
-from thresher.snapshots import note, note_found, position_of, remove_undone, restored, snapshot_path, snapshots_in
-from thresher.teaching import check_words
+from thresher.replay import apply, apply_and_describe, change_categories, features_digest, needed_features, text_of
+from thresher.snapshots import (
+    SHARED,
+    note,
+    note_found,
+    position_of,
+    remove_left,
+    remove_undone,
+    restored,
+    snapshot_path,
+    snapshots_in,
+)
+from thresher.teaching import check_size, check_words
 from thresher.text.analysers import Text
 from thresher.text.features import FeatureCounts
 
@@ -52,16 +72,24 @@ class Desk:
     new : bool or None
         Whether to begin a journal where there is none; None: only for a model that never had one. What is left of
         a journal that is gone is moved aside.
+    anyway : bool
+        Whether to keep the journal on a network file system too.
     """
 
     def __init__(
-        self, model: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None, *, new: bool | None = None
+        self,
+        model: str | os.PathLike[str],
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        new: bool | None = None,
+        anyway: bool = False,
     ) -> None:
         self.path = Path(model)
         own = Path(folder or journal_folder(model))
+        take_prepared(own)
         if not Journal.is_in(own):
             check_missing(self.path, own, new)
-        self.journal = Journal(own, create=new is not False)
+        self.journal = Journal(own, create=new is not False, anyway=anyway)
         self.remarks: list[str] = []
         self.failed_at = 0
         self.effects: dict[int, dict[str, Any]] = {}  # told, and not written yet
@@ -76,6 +104,7 @@ class Desk:
         if self.journal.fact("base") is None:
             begin(self.journal, self.path)
         remove_undone(self.journal)
+        remove_left(self.journal)
         note_found(self.journal)
         self.model, self.position = restored(self.journal, self.remarks)
         self._snapshot_at = self._tried_at = self.position
@@ -110,6 +139,7 @@ class Desk:
         categories: Iterable[str] | None = None,
         user: str = "",
         document: str | None = None,
+        seeds_of: int | None = None,
     ) -> Taught:
         """Keep a correction and learn it: some categories to accept and reject, or all that the text has.
 
@@ -128,6 +158,8 @@ class Desk:
             Instead: all that it has.
         document : str, optional
             The document to review whose text it is.
+        seeds_of : int, optional
+            The record that made the category whose seed words these are.
         """
         accepted, rejected = category_set(accept), category_set(reject)
         body: dict[str, Any] = {"accept": accepted, "reject": rejected}
@@ -136,6 +168,7 @@ class Desk:
                 raise TextError("a correction names all categories, or some to accept and reject: not both")
             body = {"categories": category_set(categories)}
         body |= {} if document is None else {"document": document}
+        body |= {} if seeds_of is None else {"seeds_of": seeds_of}
         known = self._known(id)
         if known is not None:
             if known.kind != "correction" or known.body != body or not self._is_of(known, text):
@@ -187,6 +220,7 @@ class Desk:
         accepted = body.get("categories", body.get("accept", []))
         check_words(self.model, found, accepted)
         self.model.check_correction(accepted, body.get("reject", []), complete="categories" in body)
+        check_size(self.model, len(found.names), accepted, body.get("reject", []))
 
     def change_categories(
         self, id: str, change: str, names: Sequence[str], *, into: str = "", threshold: float = 0.0, user: str = ""
@@ -217,7 +251,8 @@ class Desk:
 
     def _applied(self, record: Record, text: Text | None) -> tuple[Correction | None, dict[str, Any] | None]:
         self.failed_at = record.seq  # whatever is raised from here on, and be it by a signal
-        correction, effect = told(self.model, record, text)
+        with self._naming(record):
+            correction, effect = apply_and_describe(self.model, record, text)
         if effect is not None:
             self.effects[record.seq] = effect
         self.position, self.failed_at = record.seq, 0
@@ -239,8 +274,8 @@ class Desk:
                 raise RepeatedIdError(f"the id {id!r} is that of record {known.seq}, which says something else")
             return known
         for seq in undone:
-            record = next(self.journal.records(seq - 1, 1), None)
-            if record is None or record.seq != seq or record.kind not in ("correction", "categories"):
+            record = self.journal.by_seq(seq)
+            if record is None or record.kind not in ("correction", "categories"):
                 raise JournalError(f"record {seq} is no correction that could be undone")
             if record.undone_by is not None:
                 raise JournalError(f"record {seq} was undone already, by record {record.undone_by}")
@@ -249,6 +284,34 @@ class Desk:
         self.model, self.position = model, record.seq
         remove_undone(self.journal)
         self._try_to(self.snapshot)
+        return record
+
+    def forget_text(self, seq: int) -> None:
+        """Forget the text of the correction `seq`; of its features those stay that a replay needs.
+
+        What the model learned from it stays as well, and with it the words. `forget_correction` leaves nothing.
+        """
+        record = self._correction(seq)
+        self._check_whole()
+        first, _ = restored(self.journal, self.remarks, before=1)
+        self.journal.forget_text(seq, needed_features(record, first, self.model))
+
+    def forget_correction(self, seq: int, user: str = "") -> None:
+        """Undo the correction `seq`, if that is not done yet, and delete all that the journal holds of its text.
+
+        Write the model afterwards: the file may hold words that were learned from nothing else. `user` is who undoes.
+        """
+        if self._correction(seq).undone_by is None:
+            self.undo(f"forget {secrets.token_hex(8)}", [seq], user)
+        self.journal.forget_correction(seq)
+        for path in self.journal.folder.iterdir():
+            if path.name.startswith(("lost-", "backup-")):
+                self.remarks.append(f"{path}: may still hold words of the text (delete it if it is not needed)")
+
+    def _correction(self, seq: int) -> Record:
+        record = self.journal.by_seq(seq)
+        if record is None or record.kind != "correction":
+            raise JournalError(f"{self.journal.path}: record {seq} is not a correction")
         return record
 
     def _without(self, undone: list[int]) -> Categorizer:
@@ -269,7 +332,7 @@ class Desk:
         self._check_whole()
         self.keep_effects()
         path = snapshot_path(self.journal.folder, self.position)
-        note(self.journal, self.position, self.model.save(path))
+        note(self.journal, self.position, self.model.save(path, mode=SHARED))
         self._snapshot_at = self._tried_at = self.position
         for old in snapshots_in(self.journal.folder)[:-SNAPSHOTS_KEPT]:
             if position_of(old) > 0:
@@ -287,10 +350,17 @@ class Desk:
             self.remarks.append(f"{error} (a snapshot could not be written; nothing is lost)")
 
     def write_model(self) -> str:
-        """Write the model where it came from, and return its digest; the file says that it has a journal."""
+        """Write the model where it came from, and return its digest; the file says that it has a journal.
+
+        A file that someone else has written there meanwhile is an error, and stays.
+        """
         self._check_whole()
-        digest = self.model.save(self.path, about={"journal": str(self.journal.fact("base"))})
+        check_is_ours(self.journal, self.path, self.model)
+        about, mode = {"journal": str(self.journal.fact("base"))}, private_mode(self.journal, self.path)
+        digest = self.model.save(self.path, about=about, mode=mode)
         self.journal.set_fact("written", digest)
+        if mode is not None:
+            self.journal.set_fact("private", "yes")
         return digest
 
     def _replay(
@@ -305,26 +375,35 @@ class Desk:
             if record.undone_by != undone.get(record.seq):
                 raise JournalError(f"{self.journal.path}: record {record.seq} is not marked as it was undone (damaged)")
             if record.undone_by is None and record.seq not in without:
-                try:
+                with self._naming(record, undoing=bool(without)):
                     text = text_of(model, record, self.remarks)
                     if tell and record.kind == "correction" and record.effect is None:
-                        _, effect = told(model, record, text)
+                        _, effect = apply_and_describe(model, record, text)
                         self.effects |= {} if effect is None else {record.seq: effect}
                     else:
                         apply(model, record, text)
-                except ThresherError as error:
-                    advice = "undo that one first" if without else "thresher journal skip leaves it out"
-                    raise JournalError(
-                        f"{self.journal.folder}: record {record.seq} cannot be applied: {error} ({advice})"
-                    ) from None
+
+    @contextmanager
+    def _naming(self, record: Record, undoing: bool = False) -> Iterator[None]:
+        """Say which record could not be applied, and the command that helps."""
+        advice = "undo that one first" if undoing else f"thresher journal skip {self.path} {record.seq} leaves it out"
+        failed = f"{self.journal.folder}: record {record.seq} cannot be applied"
+        try:
+            yield
+        except MemoryError:
+            more = f"start again with more memory; {advice}"
+            raise JournalMemoryError(f"{failed}: out of memory ({more})") from None
+        except ThresherError as error:
+            raise JournalError(f"{failed}: {error} ({advice})") from None
 
 
-def skip(folder: str | os.PathLike[str], seq: int, user: str = "") -> Record:
+def skip(folder: str | os.PathLike[str], seq: int, user: str = "", *, anyway: bool = False) -> Record:
     """Leave a record out that cannot be applied: it is marked, and nothing is deleted but snapshots that hold it.
 
-    `folder` is that of the journal, `seq` the number of the record, and `user` who does so.
+    `folder` is that of the journal, `seq` the number of the record, and `user` who does so. `anyway` is that of
+    `Journal`.
     """
-    with Journal(folder) as journal:
+    with Journal(folder, anyway=anyway) as journal:
         kinds = journal.query("SELECT kind FROM records WHERE seq = ?", seq)  # not all of it, which may be damaged
         if not {("correction",), ("categories",)} & set(kinds):
             raise JournalError(f"{folder}: record {seq} is no correction that could be left out")

@@ -7,8 +7,21 @@ from thresher.categorizer import Categorizer
 from thresher.errors import JournalError
 from thresher.journal import ADDRESS, FILE, Journal
 from thresher.journal_lock import LOCK
-from thresher.snapshots import note, position_of, snapshot_path, snapshots_in
-from thresher.store import read_model
+from thresher.snapshots import SHARED, note, position_of, snapshot_path, snapshots_in
+from thresher.store import read_digest, read_model
+from thresher.whole_file import sync_folder
+
+
+def prepared_folder(folder: Path) -> Path:
+    """Return where the journal that is to come after the one in a folder is made ready."""
+    return folder.with_name(f"{folder.name}.next")
+
+
+def take_prepared(folder: Path) -> None:
+    """Let a journal that was made ready come into its place, if the one before it was put aside."""
+    if not folder.exists() and Journal.is_in(prepared_folder(folder)):
+        prepared_folder(folder).rename(folder)
+        sync_folder(folder.parent)
 
 
 def check_missing(model: Path, folder: Path, new: bool | None) -> None:
@@ -55,10 +68,26 @@ def begin(journal: Journal, path: Path) -> None:
             f"{journal.path}: this journal is empty, and was begun with another model than {path} "
             "(put that journal back, or move the folder away to begin anew)"
         )
-    digest = model.save(first)
+    digest = model.save(first, mode=SHARED)
     journal.set_fact("written", digest)
     journal.set_fact("base", digest)
     note(journal, 0, digest)
+
+
+def check_is_ours(journal: Journal, path: Path, model: Categorizer) -> None:
+    """Refuse to write over a model file that someone else has written since the journal was opened."""
+    if path.exists() and (found := read_digest(path)) != journal.fact("written") and found != model.digest():
+        kept = f"it is left as it is; all that was learned is in {journal.folder}"
+        raise JournalError(f"{path}: another process wrote model {found[:12]} here ({kept})")
+
+
+def private_mode(journal: Journal, path: Path) -> int | None:
+    """Return the widest permissions for the model file of a journal, or None to keep those that it has.
+
+    The model holds words of the texts that it was taught, so nobody else may read its file: when the journal writes it
+    for the first time, and when it is gone. What the owner allows others later is kept.
+    """
+    return None if journal.fact("private") is not None and path.exists() else 0o600
 
 
 def check_is_written(journal: Journal, path: Path, digest: str) -> None:

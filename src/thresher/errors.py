@@ -45,6 +45,10 @@ class JournalFullError(JournalError):
     """There is no room for a record: it is neither kept nor applied, and may be sent again."""
 
 
+class JournalMemoryError(JournalError, MemoryError):
+    """A record is kept and there is not enough memory to apply it; the message names it and says what to do."""
+
+
 class RepeatedIdError(ThresherError):
     """An id was used before for something else."""
 

@@ -1,6 +1,6 @@
 """Which words made a score, which ones speak for a category, and what they weigh; `Categorizer` calls it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,25 +18,33 @@ if TYPE_CHECKING:
 
 def explain(model: "Categorizer", text: Text, category: str | None) -> Explanation:
     """Return the words that made the score of a category, by default of the best one."""
+    return next(explain_all(model, text, [category]))
+
+
+def explain_all(model: "Categorizer", text: Text, categories: Iterable[str | None]) -> Iterator[Explanation]:
+    """Yield the words that made the score of each category, None being the best; the text is read once."""
     if not model.categories and model.learner.is_fitted:
         raise TextError("there are no categories to explain")
     scores, empty = next(scored(model, [text], lambda *found: found))
-    reported = model.decisions.reported(scores)[0]
-    number = int(reported.argmax()) if category is None else model.number_of(category)
-    rows = model.features.rows([text])
-    places, strong = model.features.occurrences(text), strong_rows(model, rows)
-    weights = model.learner.category_weights(number, strong.indices)
-    words = weighed_words(model.features.names_of(strong.indices), model.learner.strengths(strong), weights, places)
-    return Explanation(
-        category=model.categories[number],
-        accepted=bool(decided(model, scores, empty)[0, number]),
-        score=float(reported[number]),
-        raw=float(scores[0, number]),
-        threshold=float(np.broadcast_to(model.decisions.cuts(scores), scores.shape)[0, number]),
-        probability=float(model.decisions.probabilities(scores)[0, number]),
-        words=words,
-        unknown=len(_single_words(places) - {word.name for word in words}),
-    )
+    reported, accepted = model.decisions.reported(scores)[0], decided(model, scores, empty)[0]
+    cuts = np.broadcast_to(model.decisions.cuts(scores), scores.shape)[0]
+    probabilities = model.decisions.probabilities(scores)[0]
+    places, strong = model.features.occurrences(text), strong_rows(model, model.features.rows([text]))
+    names, strengths = model.features.names_of(strong.indices), model.learner.strengths(strong)
+    unknown = len(_single_words(places) - set(names))
+    for category in categories:
+        number = int(reported.argmax()) if category is None else model.number_of(category)
+        weights = model.learner.category_weights(number, strong.indices)
+        yield Explanation(
+            category=model.categories[number],
+            accepted=bool(accepted[number]),
+            score=float(reported[number]),
+            raw=float(scores[0, number]),
+            threshold=float(cuts[number]),
+            probability=float(probabilities[number]),
+            words=weighed_words(names, strengths, weights, places),
+            unknown=unknown,
+        )
 
 
 def _single_words(places: Collection[str]) -> set[str]:

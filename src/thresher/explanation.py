@@ -84,13 +84,21 @@ class Explanation:
         """
         names = {place: word.name for word in self.words if not is_piece(word.name) for place in word.positions}
         found = {word.name: word for word in self.words if not (is_piece(word.name) and word.positions)}
+        totals, seen = dict[str, float](), dict[str, set[tuple[int, int]]]()
         for piece in (word for word in self.words if is_piece(word.name)):
+            share = piece.contribution / max(len(piece.positions), 1)
             for place in piece.positions:
-                name, share = names.get(place, text[slice(*place)].lower()), piece.contribution / len(piece.positions)
-                before = found.get(name, Word(name, 0.0, 0.0, 0.0, [], piece.number))
-                places = before.positions if place in before.positions else [*before.positions, place]
-                found[name] = before._replace(contribution=before.contribution + share, positions=places)
-        return sorted(found.values(), key=_by_size)
+                name = names[place] if place in names else text[slice(*place)].lower()
+                if name not in seen:
+                    word = found.get(name, Word(name, 0.0, 0.0, 0.0, [], piece.number))
+                    found[name], seen[name] = word._replace(positions=list(word.positions)), set(word.positions)
+                    totals[name] = word.contribution
+                totals[name] += share
+                if place not in seen[name]:
+                    seen[name].add(place)
+                    found[name].positions.append(place)
+        whole = [word._replace(contribution=totals.get(word.name, word.contribution)) for word in found.values()]
+        return sorted(whole, key=_by_size)
 
 
 def is_piece(name: str) -> bool:
@@ -149,22 +157,62 @@ class Correction:
     @cached_property
     def promoted(self) -> dict[str, list[Change]]:
         """The features that now speak more for a category that should have accepted."""
-        return {name: self._changes[name] for name, sign in self._wrong.items() if sign > 0}
+        return {name: self._changes(name) for name, sign in self._wrong.items() if sign > 0}
 
     @cached_property
     def demoted(self) -> dict[str, list[Change]]:
         """The features that now speak less for a category that should not have."""
-        return {name: self._changes[name] for name, sign in self._wrong.items() if sign < 0}
+        return {name: self._changes(name) for name, sign in self._wrong.items() if sign < 0}
+
+    def count_promoted(self) -> dict[str, int]:
+        """Return how many words changed for each category that should have accepted."""
+        return {name: len(self._changed_words(name)) for name, sign in self._wrong.items() if sign > 0}
+
+    def count_demoted(self) -> dict[str, int]:
+        """Return how many words changed for each category that should not have accepted."""
+        return {name: len(self._changed_words(name)) for name, sign in self._wrong.items() if sign < 0}
+
+    def largest_changes(self, most: int) -> dict[str, list[Change]]:
+        """Return the words that changed most, at most `most` for each category that erred."""
+        return {name: self._listed(name, self._largest(name, most)) for name in self._wrong}
 
     @cached_property
-    def _changes(self) -> dict[str, list[Change]]:
-        words = self._words() if self._wrong else []
-        nothing = np.zeros(len(words), dtype=np.float32)
-        pairs = {name: (self._before.get(name, nothing).tolist(), self._after[name].tolist()) for name in self._wrong}
-        return {
-            name: [Change(word, old, new) for word, old, new in zip(words, *pair, strict=True) if old != new]
-            for name, pair in pairs.items()
-        }
+    def _names(self) -> list[str]:
+        return self._words()
+
+    @cached_property
+    def _is_word(self) -> NDArray[np.bool_]:
+        return np.fromiter((not is_piece(name) for name in self._names), np.bool_, len(self._names))
+
+    def _weights(self, name: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return the weights of the document's features for a category, before and after."""
+        after = self._after[name]
+        return self._before.get(name, np.zeros_like(after)), after
+
+    def _changes(self, name: str) -> list[Change]:
+        before, after = self._weights(name)
+        return self._listed(name, np.flatnonzero(before != after))
+
+    def _changed_words(self, name: str) -> NDArray[np.int64]:
+        """Return the places of the words that changed; of the pieces of words where no word did."""
+        before, after = self._weights(name)
+        changed = before != after
+        words = np.flatnonzero(changed & self._is_word)
+        return words if len(words) else np.flatnonzero(changed)
+
+    def _largest(self, name: str, most: int) -> NDArray[np.int64]:
+        """Return the places of the words that changed most, the largest change first."""
+        places = self._changed_words(name)
+        before, after = (weights[places].astype(np.float64) for weights in self._weights(name))
+        sizes = np.abs(after - before)
+        if len(places) > most:
+            largest = np.flatnonzero(sizes >= np.partition(sizes, -most)[-most])
+            places, sizes = places[largest], sizes[largest]
+        return places[np.argsort(-sizes, kind="stable")[:most]]
+
+    def _listed(self, name: str, places: NDArray[np.int64]) -> list[Change]:
+        before, after = (weights[places].tolist() for weights in self._weights(name))
+        return [Change(self._names[i], *pair) for i, *pair in zip(places.tolist(), before, after, strict=True)]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Correction):

@@ -23,8 +23,8 @@ from thresher.journal_record import (
     unpack_body,
     unpack_document,
 )
-from thresher.journal_schema import SEALED, set_up
-from thresher.places import REMOTE, file_system_of
+from thresher.journal_schema import DOCUMENT, SEALED, set_up
+from thresher.places import file_system_of, is_remote, reason_to_distrust
 from thresher.whole_file import sync_folder
 
 __all__ = ["ADDRESS", "FILE", "LONGEST_ID", "Journal", "Record", "exported"]
@@ -48,26 +48,28 @@ class Journal:
         Holds the file, and a lock that goes with the process.
     create : bool
         Whether to begin a journal where there is none.
+    anyway : bool
+        Whether to take a folder on a network file system too.
 
     Attributes
     ----------
+    anyway : bool
+        As given.
     lost_log : bool
         Whether the process that had it last was killed, and the log with what it wrote last has been deleted since.
     """
 
     _writing = False
 
-    def __init__(self, folder: str | os.PathLike[str], *, create: bool = False) -> None:
-        self.folder = Path(folder)
+    def __init__(self, folder: str | os.PathLike[str], *, create: bool = False, anyway: bool = False) -> None:
+        self.folder, self.anyway = Path(folder), anyway
         self.path = self.folder / FILE
         if not self.is_in(folder) and not create:
             raise JournalError(f"{self.folder}: there is no journal here")
         if not self.folder.exists():
             self.folder.mkdir(mode=0o700, exist_ok=True)
             sync_folder(self.folder.parent)
-        if (kind := file_system_of(self.folder)) in REMOTE:
-            advice = "its locks and syncs cannot be relied on; keep the journal on a local disk with --journal"
-            raise JournalError(f"{self.folder}: is on a network file system, {kind} ({advice})")
+        self._check_place()
         self._lock, left_open = take_lock(self.folder / LOCK)
         try:
             self._check_is_whole()
@@ -78,6 +80,16 @@ class Journal:
         except BaseException:
             os.close(self._lock)
             raise
+
+    def _check_place(self) -> None:
+        """Refuse a folder whose locks may not hold, or into which others could have put files."""
+        kind = file_system_of(self.folder)
+        if is_remote(kind) and not self.anyway:
+            risk = "is not known to be local, and its locks and syncs may not hold"
+            advice = "keep the journal on a local disk with --journal, or take the risk with --journal-anyway"
+            raise JournalError(f"{self.folder}: its file system, {kind}, {risk} ({advice})")
+        if reason := reason_to_distrust(self.folder):
+            raise JournalError(reason)
 
     @staticmethod
     def is_in(folder: str | os.PathLike[str]) -> bool:
@@ -90,10 +102,16 @@ class Journal:
         return self.path, self.path.with_name(f"{FILE}-wal")
 
     def _check_is_whole(self) -> None:
-        """Refuse a log without its database: SQLite would begin an empty one, and throw the log away."""
+        """Refuse a log without its database, which SQLite would throw away, and a backup with the log of another.
+
+        SQLite would mix those two. A database that has a log is always in WAL mode, and a backup is not.
+        """
         path, log = self._files()
         if log.exists() and not path.exists():
             raise JournalError(f"{path}: is gone, and its log is still here (put it back; without it the log is lost)")
+        if log.exists() and log.stat().st_size > 0 and _is_in_rollback_mode(path):
+            advice = f"put the whole folder of the backup in place of this one, or move {log.name} away"
+            raise JournalError(f"{path}: is a backup, and the log next to it is of another journal ({advice})")
 
     def _check_is_there(self) -> None:
         """Refuse to write to files that were deleted, moved or replaced: nobody would find it there."""
@@ -173,11 +191,9 @@ class Journal:
 
     def _reopen_documents(self, undone: Sequence[int]) -> None:
         """Let documents of records that were undone be reviewed again, unless another of their corrections stands."""
-        document = "CASE WHEN json_valid(body) THEN json_extract(body, '$.document') END"  # one to skip may be damaged
-        those = f"SELECT {document} FROM records WHERE seq IN (SELECT value FROM json_each(?))"
-        standing = f"SELECT {document} AS id FROM records WHERE undone_by IS NULL"
-        standing = f"SELECT id FROM ({standing}) WHERE id IS NOT NULL"
-        query = f"UPDATE documents SET state = 'open' WHERE id IN ({those}) AND id NOT IN ({standing})"
+        those = f"SELECT {DOCUMENT} FROM records WHERE seq IN (SELECT value FROM json_each(?))"
+        corrected = f"SELECT 1 FROM records WHERE {DOCUMENT} = documents.id AND undone_by IS NULL"
+        query = f"UPDATE documents SET state = 'open' WHERE id IN ({those}) AND NOT EXISTS ({corrected})"
         self._connection.execute(query, (pack(list(undone)),))
 
     def keep_effects(self, effects: Mapping[int, dict[str, Any]]) -> None:
@@ -189,19 +205,44 @@ class Journal:
     def _write_effects(self, effects: Mapping[int, dict[str, Any]]) -> None:
         values = [(seq, len(effect["mistakes"]) > 0, pack(effect)) for seq, effect in effects.items()]
         self._connection.executemany("INSERT OR REPLACE INTO effects VALUES (?, ?, ?)", values)
+        wrong = [(name, seq) for seq, effect in effects.items() for name in effect["mistakes"]]
+        self._connection.executemany("INSERT OR IGNORE INTO mistakes VALUES (?, ?)", wrong)
 
-    def forget_text(self, seq: int) -> None:
-        """Forget the text of the record `seq`, and the document to review that it was of; its features stay."""
-        with self.transaction() as connection:
-            document = "SELECT json_extract(body, '$.document') FROM records WHERE seq = ?"
-            connection.execute(f"DELETE FROM documents WHERE id = ({document})", (seq,))
-            connection.execute("DELETE FROM documents WHERE text = (SELECT text FROM records WHERE seq = ?)", (seq,))
+    def forget_text(self, seq: int, features: list[tuple[str, int]] | None = None) -> None:
+        """Forget the text of the record `seq`, and the documents to review with this text.
+
+        `features` replace those of the record, in the order in which they are to be replayed; without any they stay.
+        """
+        with self.transaction():
+            self._forget_documents(seq)
+            if features is not None:
+                self._change(seq, "features", pack_features(features))
             self._change(seq, "text", None)
+        self._rewrite()
+
+    def forget_correction(self, seq: int) -> None:
+        """Forget all that the record `seq`, which was undone, holds of its text; its number and id stay."""
+        with self.transaction() as connection:
+            self._forget_documents(seq)
+            connection.execute("DELETE FROM effects WHERE seq = ?", (seq,))
+            connection.execute("DELETE FROM mistakes WHERE seq = ?", (seq,))
+            empty: dict[str, Any] = {"text": None, "features": None, "digest": ""}
+            for column, value in (empty | {"body": pack({"accept": [], "reject": []})}).items():
+                self._change(seq, column, value)
+        self._rewrite()
+
+    def _forget_documents(self, seq: int) -> None:
+        document = "SELECT json_extract(body, '$.document') FROM records WHERE seq = ?"
+        self._connection.execute(f"DELETE FROM documents WHERE id = ({document})", (seq,))
+        self._connection.execute("DELETE FROM documents WHERE text = (SELECT text FROM records WHERE seq = ?)", (seq,))
+
+    def _rewrite(self) -> None:
+        """Write the file again without what was deleted; the log holds it until it is emptied."""
         with self._naming():
             self._connection.execute("VACUUM")
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # what is vacuumed stands in the log till then
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _change(self, seq: int, column: str, value: int | None) -> None:
+    def _change(self, seq: int, column: str, value: int | str | bytes | None) -> None:
         """Change a column of a record, and seal it again; one that was damaged before has no seal from then on."""
         whole = self._one(f"SELECT seal = {SEALED} FROM records WHERE seq = ?", seq)
         self._connection.execute(f"UPDATE records SET {column} = ? WHERE seq = ?", (value, seq))
@@ -220,6 +261,8 @@ class Journal:
         self._writing = True
         try:
             with self._naming():
+                if self._connection.in_transaction:  # the last one found no memory to be rolled back
+                    self._connection.execute("ROLLBACK")
                 self._connection.execute("BEGIN IMMEDIATE")
                 try:
                     yield self._connection
@@ -237,16 +280,21 @@ class Journal:
         """Return the place of the last record, 0 where there is none."""
         return int(self._one("SELECT coalesce(max(seq), 0) FROM records")[0])
 
+    def by_seq(self, seq: int) -> Record | None:
+        """Return the record with the number `seq`, if there is one."""
+        row = self._one(f"{_RECORDS} WHERE seq = ?", seq)
+        return None if row is None else self._unpacked([row])[0]
+
     def by_id(self, id: str) -> Record | None:
         """Return the record of that `id`, if there is one."""
         row = self._one(f"{_RECORDS} WHERE id = ?", id)
         return None if row is None else self._unpacked([row])[0]
 
     def records(self, after: int = 0, limit: int | None = None) -> Iterator[Record]:
-        """Yield the records `after` one in their order, at most `limit`, a page at a time."""
+        """Yield the records `after` one in their order, at most `limit`; reads few at a time, as texts may be long."""
         after = max(after, 0)
         while limit is None or limit > 0:
-            size = PAGE if limit is None else min(PAGE, limit)
+            size = _FEW if limit is None else min(_FEW, limit)
             page = self.query(f"{_RECORDS} WHERE seq > ? ORDER BY seq LIMIT ?", after, size)
             for row in page:
                 after += 1
@@ -284,15 +332,26 @@ class Journal:
         They come without their features.
         """
         places = ", ".join("?" * len(names))
-        wrong = f"SELECT 1 FROM json_each(effect, '$.mistakes') WHERE value IN ({places})"
-        query = f"{_RECORDS} WHERE wrong = 1 AND undone_by IS NULL AND EXISTS ({wrong}) ORDER BY seq DESC LIMIT ?"
-        rows = self.query(query.replace(_WHOLE, _LIGHT), *names, limit)
-        return self._unpacked(rows)
+        wrong = f"SELECT seq FROM mistakes WHERE category IN ({places})"
+        query = f"{_RECORDS} WHERE records.seq IN ({wrong}) AND undone_by IS NULL ORDER BY seq DESC LIMIT ?"
+        return self._unpacked(self.query(query.replace(_WHOLE, _LIGHT), *names, limit))
 
-    def of_features(self, digest: str) -> list[Record]:
-        """Return the corrections of a text by the `digest` of its features, but for those undone; without the text."""
-        query = f"{_RECORDS} WHERE digest = ? AND kind = 'correction' AND undone_by IS NULL ORDER BY seq"
-        return self._unpacked(self.query(query.replace(_WHOLE, _LIGHT.replace("text", "NULL")), digest))
+    def of_features(self, digest: str, limit: int = PAGE) -> list[Record]:
+        """Return the last `limit` corrections of a text by the `digest` of its features, but for those undone.
+
+        They come in their order, without the text.
+        """
+        query = f"{_RECORDS} WHERE digest = ? AND kind = 'correction' AND undone_by IS NULL ORDER BY seq DESC LIMIT ?"
+        query = query.replace(_WHOLE, _LIGHT.replace("text", "NULL"))
+        return self._unpacked(reversed(self.query(query, digest, limit)))
+
+    def taught(self, digests: Iterable[str]) -> set[str]:
+        """Return those of the `digests` of features that a correction has which is not undone."""
+        query = (
+            "SELECT DISTINCT digest FROM records WHERE digest IN (SELECT value FROM json_each(?)) "
+            "AND kind = 'correction' AND undone_by IS NULL"
+        )
+        return {digest for (digest,) in self.query(query, pack(list(digests)))}
 
     def bodies(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the places and bodies of the corrections that stand, which is much faster than all of their records."""
@@ -339,6 +398,7 @@ class Journal:
             copy = sqlite3.connect(path)
             try:
                 self._connection.backup(copy, pages=256)
+                copy.execute("PRAGMA journal_mode=DELETE").fetchall()  # no log that it may be put next to is its own
             finally:
                 copy.close()
 
@@ -380,10 +440,18 @@ class Journal:
 def exported(record: Record, body: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return a correction as a document to train on or to learn; `body` has it in the names of now."""
     text = {"text": record.text} if isinstance(record.text, str) else dict(record.text)
-    said = {name: value for name, value in (record.body if body is None else body).items() if name != "document"}
+    said = dict(record.body if body is None else body)
+    for ours in ("document", "seeds_of"):
+        said.pop(ours, None)
     named = said.get("categories", said.get("accept"))
     about = {"id": record.id, "user": record.user, "time": record.time}
     return {"id": record.id} | text | ({"categories": named} if named or "categories" in said else {}) | said | about
+
+
+def _is_in_rollback_mode(path: Path) -> bool:
+    """Tell whether a database has no log, by the file format version for writing in its header."""
+    with path.open("rb") as file:
+        return file.read(20)[18:19] == b"\x01"
 
 
 def _inode(path: Path) -> tuple[int, int] | None:

@@ -3,13 +3,15 @@
 import errno
 import fcntl
 import os
+import stat
 import time
 from contextlib import suppress
 from pathlib import Path
 
-from thresher.errors import JournalBusyError
+from thresher.errors import JournalBusyError, JournalError
 
 LOCK = "lock"
+_SAFELY = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # not through a link, and without waiting for a pipe
 _OPEN = b"open\n"
 _ATTEMPTS, _PATIENCE, _PAUSE = 10, 50, 0.01  # to take the lock, to learn who has it, and seconds between
 
@@ -19,11 +21,12 @@ def take_lock(path: Path) -> tuple[int, bool]:
 
     Closing it gives the lock up.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = _opened(path, os.O_RDWR | os.O_CREAT)
     try:
+        _check_is_ours(descriptor, path)
         if not _is_taken(descriptor):
             raise JournalBusyError(f"{path.parent}: process {_owner(descriptor)} has the journal (stop it first)")
-        left_open = was_left_open(path)  # now, as whoever had it may have closed it meanwhile
+        left_open = _ends_open(descriptor)  # now, as whoever had it may have closed it meanwhile
         os.truncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())
     except BaseException:
@@ -32,11 +35,34 @@ def take_lock(path: Path) -> tuple[int, bool]:
     return descriptor, left_open
 
 
+def _opened(path: Path, flags: int) -> int:
+    """Open a lock; refuse a link, a pipe or a device in its place."""
+    try:
+        descriptor = os.open(path, flags | _SAFELY, 0o600)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.EMLINK):
+            raise JournalError(f"{path}: is a link, and not the lock of a journal (remove it)") from None
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise JournalError(f"{path}: is not a file, and not the lock of a journal (remove it)")
+    return descriptor
+
+
+def _check_is_ours(descriptor: int, path: Path) -> None:
+    """Refuse a file that another user made, or that has a second name: something else would be written over."""
+    about = os.fstat(descriptor)
+    if about.st_uid not in (0, os.geteuid()):
+        raise JournalError(f"{path}: is another user's ({about.st_uid}), and not the lock of your journal (remove it)")
+    if about.st_nlink > 1:
+        raise JournalError(f"{path}: is also the file of another name, and not the lock of a journal (remove it)")
+
+
 def owner_of(folder: str | os.PathLike[str]) -> str | None:
     """Return the number of the process that has the journal in a folder, if one has it."""
     try:
-        descriptor = os.open(Path(folder) / LOCK, os.O_RDONLY)
-    except OSError:
+        descriptor = _opened(Path(folder) / LOCK, os.O_RDONLY)
+    except (OSError, JournalError):
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -61,7 +87,18 @@ def note_closed(descriptor: int) -> None:
 
 def was_left_open(path: Path) -> bool:
     """Tell whether a process took this lock and ended without a word; to be asked before it is taken again."""
-    return path.exists() and path.read_bytes().endswith(_OPEN)
+    try:
+        descriptor = _opened(path, os.O_RDONLY)
+    except (OSError, JournalError):
+        return False
+    try:
+        return _ends_open(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _ends_open(descriptor: int) -> bool:
+    return os.pread(descriptor, 100, 0).endswith(_OPEN)
 
 
 def _is_taken(descriptor: int) -> bool:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from thresher.feature_checks import is_count, is_name
+
 KINDS = ("correction", "categories", "undo", "skip")
 _COLUMNS = (int, str, str, str, str, str, str | None, bytes | None, str, int | None)  # from `seq` to `undone_by`
 _HARMLESS, _RATIO = 2**26, 200  # bytes that features may always take, and times as many as they are compressed
@@ -111,7 +113,7 @@ def _damage_of(what: str, seq: int | None = None) -> Iterator[None]:
     try:
         yield
     except (DamagedError, ValueError, RecursionError, zlib.error) as error:
-        advice = "take a backup" if seq is None else f"thresher journal skip {seq} leaves it out"
+        advice = "take a backup" if seq is None else f"thresher journal skip MODEL {seq} leaves it out"
         raise DamagedError(f"{what} is damaged: {str(error).splitlines()[0]} ({advice})") from None
 
 
@@ -171,8 +173,7 @@ def _decompressed(packed: bytes) -> bytes:
 def _is_feature(pair: Any) -> bool:
     if not isinstance(pair, list) or len(pair) != 2:
         return False
-    name, count = pair
-    return isinstance(name, str) and type(count) is int and 0 < count < 2**31
+    return is_name(pair[0]) and is_count(pair[1])
 
 
 def _effect(packed: str | None) -> dict[str, Any] | None:

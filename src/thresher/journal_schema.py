@@ -7,7 +7,8 @@ from thresher.errors import JournalError
 from thresher.journal_record import seal
 from thresher.whole_file import sync_folder
 
-APPLICATION_ID, VERSION = 0x54687265, 2  # "Thre"; the first version had no seals
+APPLICATION_ID, VERSION = 0x54687265, 3  # "Thre"
+DOCUMENT = "CASE WHEN json_valid(body) THEN json_extract(body, '$.document') END"  # a record to skip may be damaged
 SEALED = "seal(seq, id, kind, time, user, body, text, features, digest, undone_by)"
 _PRAGMAS = {
     "locking_mode": "exclusive",  # the first: without it already looking makes files
@@ -42,6 +43,18 @@ CREATE TABLE effects (
 ) STRICT;
 CREATE TABLE documents (id TEXT PRIMARY KEY, text TEXT NOT NULL, state TEXT NOT NULL) STRICT;
 """
+# Which corrections found a category wrong, and where the records of a kind and of a document are.
+_LOOKED_UP = f"""
+CREATE TABLE mistakes (category TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (category, seq)) STRICT, WITHOUT ROWID;
+CREATE INDEX by_kind ON records (kind, seq);
+CREATE INDEX by_document ON records ({DOCUMENT});
+"""
+_WRONG = "json_each(CASE WHEN json_valid(effect) THEN effect ELSE '{}' END, '$.mistakes')"
+# What takes a journal of each version to the next.
+_UPGRADES = {
+    1: f"ALTER TABLE records ADD COLUMN seal TEXT NOT NULL DEFAULT ''; UPDATE records SET seal = {SEALED};",
+    2: f"{_LOOKED_UP} INSERT OR IGNORE INTO mistakes SELECT value, seq FROM effects, {_WRONG};",
+}
 
 
 def set_up(connection: sqlite3.Connection, path: Path) -> None:
@@ -55,13 +68,10 @@ def set_up(connection: sqlite3.Connection, path: Path) -> None:
     is_new, version = _looked_at(connection, path)
     for name in others:
         _set(connection, path, name)
-    if is_new:
+    if is_new or version < VERSION:
+        steps = _SCHEMA + _LOOKED_UP if is_new else "".join(_UPGRADES[old] for old in range(version, VERSION))
         pragmas = f"PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={VERSION};"
-        connection.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}{pragmas}COMMIT;")
-    elif version < VERSION:
-        added = "ALTER TABLE records ADD COLUMN seal TEXT NOT NULL DEFAULT ''"
-        sealed = f"UPDATE records SET seal = {SEALED}"
-        connection.executescript(f"BEGIN IMMEDIATE; {added}; {sealed}; PRAGMA user_version={VERSION}; COMMIT;")
+        connection.executescript(f"BEGIN IMMEDIATE;{steps}{pragmas}COMMIT;")
     # The log has its name anew each time, and SQLite passes over a folder that it cannot sync.
     sync_folder(path.parent)
 
@@ -79,7 +89,7 @@ def _looked_at(connection: sqlite3.Connection, path: Path) -> tuple[bool, int]:
     (mark,), (version,) = (connection.execute(f"PRAGMA {n}").fetchone() for n in ("application_id", "user_version"))
     if mark == 0 and version == 0 and not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
         return True, version
-    if mark != APPLICATION_ID:
+    if mark != APPLICATION_ID or version < 1:
         raise JournalError(f"{path}: this is not a journal of Thresher's")
     if version > VERSION:
         raise JournalError(f"{path}: the journal is of a newer version (get a newer thresher)")

@@ -4,6 +4,7 @@ Only weights that differ from the start are kept, and for each category the feat
 that keeps only the weights of features that were met has no such bits.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,12 @@ from numpy.typing import NDArray
 from thresher.content_checks import Arrays, are_counts, are_within, require, stops_of
 from thresher.kernels.weights import DISCARDED, LARGEST_WEIGHT, LATE, Weights
 from thresher.learners import Perceptron
-from thresher.learners.blocks import Blocks, Matrices, Start
+from thresher.learners.blocks import Blocks, Start
 from thresher.learners.learner import MistakeDrivenLearner
 from thresher.learners.listed_weights import Entries, ListedWeights
+from thresher.sizes import memory_of_machine
+
+_CELLS_AT_ONCE = 2**20  # features x categories whose bits are unpacked at a time
 
 
 def pack_learner(learner: MistakeDrivenLearner) -> Arrays:
@@ -41,25 +45,59 @@ def _pack_listed(weights: ListedWeights) -> Arrays:
 
 
 def _pack_blocks(blocks: Blocks) -> Arrays:
-    matrices = blocks.matrices(list(range(blocks.n_categories)))
-    weights, start = matrices.weights, blocks.start
-    absent = weights.absent if len(weights.absent) else np.zeros(weights.weight.shape, dtype=np.uint8)
-    changed = (absent == 0) & (weights.weight != start.positive - start.negative)
-    if start.balanced:
-        changed |= (absent == 0) & ((weights.positive != start.positive) | (weights.negative != start.negative))
-    if start.average:
-        changed |= weights.moment != 0
-    categories, features = np.nonzero(changed.T)
-    arrays: Arrays = {
-        "weights.stops": np.cumsum(np.bincount(categories, minlength=blocks.n_categories)),
-        "weights.features": features.astype(np.int32),
-        "weights.discarded": np.packbits(absent == DISCARDED),
-        "weights.late": np.packbits(absent == LATE),
-        "learner.examples": matrices.examples,
+    start, kept = blocks.start, _kept_arrays(blocks.start.balanced, blocks.start.average)
+    counts, parts = np.zeros(blocks.n_categories, dtype=np.int64), list[list[NDArray[Any]]]()
+    for block, categories in _categories_of(blocks):
+        own = Weights._make(array[block, : blocks.n_features] for array in blocks.weights)
+        lanes, features = np.nonzero(_changed(start, own)[:, : len(categories)].T)
+        counts[categories] = np.bincount(lanes, minlength=len(categories))
+        parts.append([features.astype(np.int32), *(getattr(own, name)[features, lanes] for name in kept)])
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    names = [f"weights.{name}" for name in ("features", *kept)]
+    return dict(zip(names, columns, strict=True)) | {
+        "weights.stops": np.cumsum(counts),
+        "weights.discarded": _pack_bits(blocks, DISCARDED),
+        "weights.late": _pack_bits(blocks, LATE),
+        "learner.examples": blocks.count_by_category(blocks.examples).copy(),
     }
-    for name in _kept_arrays(start.balanced, start.average):
-        arrays[f"weights.{name}"] = getattr(weights, name)[features, categories]
-    return arrays
+
+
+def _categories_of(blocks: Blocks) -> Iterator[tuple[int, range]]:
+    """Yield each block with the categories in it."""
+    for block in range(len(blocks.examples)):
+        first = block * blocks.width
+        yield block, range(first, max(first, min(first + blocks.width, blocks.n_categories)))
+
+
+def _changed(start: Start, own: Weights) -> NDArray[np.bool_]:
+    """Tell which weights of a block are not what they were at the start, (features, lanes)."""
+    changed = own.weight != start.positive - start.negative
+    if start.balanced:
+        changed |= (own.positive != start.positive) | (own.negative != start.negative)
+    if len(own.absent):
+        changed &= own.absent == 0
+    if start.average:
+        changed |= own.moment != 0
+    return np.asarray(changed)
+
+
+def _pack_bits(blocks: Blocks, kind: int) -> NDArray[np.uint8]:
+    """Return which features are absent in one way, features x categories, as bits."""
+    n_features, n_categories = blocks.n_features, blocks.n_categories
+    if not blocks.weights.absent.shape[1]:
+        return np.zeros(-(-n_features * n_categories // 8), dtype=np.uint8)
+    parts = [np.zeros(0, dtype=np.uint8)]
+    for some in _stretches(n_features, n_categories):
+        absent = blocks.weights.absent[:, some].transpose(1, 0, 2).reshape(some.stop - some.start, -1)
+        parts.append(np.packbits(absent[:, :n_categories] == kind))
+    return np.concatenate(parts)
+
+
+def _stretches(n_features: int, n_categories: int) -> Iterator[slice]:
+    """Yield the features in stretches whose bits begin at whole bytes, and fit into little memory."""
+    size = 8 * max(_CELLS_AT_ONCE // max(8 * n_categories, 1), 1)
+    for first in range(0, n_features, size):
+        yield slice(first, min(first + size, n_features))
 
 
 def _kept_arrays(balanced: bool, average: bool) -> list[str]:
@@ -76,7 +114,7 @@ def unpack_learner(
     require(
         len(stops) == n_categories and are_within(features, n_features), "weights and categories do not fit together"
     )
-    categories = np.repeat(np.arange(n_categories), np.diff(stops, prepend=0))
+    categories = np.repeat(np.arange(n_categories, dtype=np.int32), np.diff(stops, prepend=0))
     examples = _counts(arrays, "examples", n_categories)
     for name in _kept_arrays(start.balanced, start.average):
         # A mean weight, which a moment is divided by the examples for, is no larger than weights may be.
@@ -84,10 +122,10 @@ def unpack_learner(
         _check_weights(name, arrays, largest, signed=name == "moment" or isinstance(learner, Perceptron))
     _unpack_counts(learner, arrays, n_categories)
     if sparse:
-        learner._blocks = _listed(start, arrays, categories.astype(np.int32), examples, n_features)
+        learner._blocks = _listed(start, arrays, categories, examples, n_features)
     else:
-        matrices = Matrices(_unpack_matrices(start, arrays, categories, n_features, n_categories), examples)
-        learner._blocks = Blocks.from_matrices(start, matrices, learner.block_width)
+        learner._blocks = _unpack_blocks(start, arrays, stops, n_features, n_categories, learner.block_width)
+        learner._blocks.examples.reshape(-1)[:n_categories] = examples
 
 
 def _check_weights(name: str, arrays: Arrays, largest: Any, signed: bool) -> None:
@@ -112,23 +150,53 @@ def _listed(
     return ListedWeights(start, n_features, examples, Entries(categories, features, weight, positive, negative, moment))
 
 
-def _unpack_matrices(
-    start: Start, arrays: Arrays, categories: NDArray[np.int64], n_features: int, n_categories: int
-) -> Weights:
-    features = arrays["weights.features"]
-    discarded, late = (_bits(arrays[f"weights.{name}"], n_features, n_categories) for name in ("discarded", "late"))
-    blank = Blocks(start, n_features, n_categories).matrices(list(range(n_categories)))
-    weights = blank.weights
-    for name in _kept_arrays(start.balanced, start.average):
-        getattr(weights, name)[features, categories] = arrays[f"weights.{name}"]
-    if start.balanced:
-        weights.weight[...] = weights.positive - weights.negative
-    if len(weights.absent):
-        weights.absent[discarded], weights.absent[late] = DISCARDED, LATE
-    else:
-        require(not discarded.any() and not late.any(), "features are dropped that cannot be")
-    weights.weight[discarded | late] = 0
-    return weights
+def _unpack_blocks(
+    start: Start, arrays: Arrays, stops: NDArray[np.int64], n_features: int, n_categories: int, width: int | None
+) -> Blocks:
+    """Return the weights, block by block: beside them little memory is taken."""
+    size = -(-n_features * n_categories // 8)
+    for name in ("discarded", "late"):
+        bits = arrays[f"weights.{name}"]
+        whole = bits.dtype == np.uint8 and len(bits) == size
+        require(whole, "the bits of absent features are too few or many")
+    _check_memory(start, n_features, n_categories)
+    blocks = Blocks(start, n_features, n_categories, width)
+    for name, kind in (("discarded", DISCARDED), ("late", LATE)):
+        _unpack_bits(blocks, arrays[f"weights.{name}"], kind)
+    starts = np.append(0, stops)
+    for block, categories in _categories_of(blocks):
+        some = slice(starts[categories.start], starts[categories.stop])
+        lanes = np.repeat(np.arange(len(categories)), np.diff(starts[categories.start : categories.stop + 1]))
+        own = Weights._make(array[block] for array in blocks.weights)
+        for name in _kept_arrays(start.balanced, start.average):
+            getattr(own, name)[arrays["weights.features"][some], lanes] = arrays[f"weights.{name}"][some]
+        if start.balanced:
+            np.subtract(own.positive, own.negative, out=own.weight)
+        if len(own.absent):
+            own.weight[own.absent != 0] = 0
+    return blocks
+
+
+def _unpack_bits(blocks: Blocks, bits: NDArray[np.uint8], kind: int) -> None:
+    """Mark the features that are absent in one way."""
+    n_features, n_categories, absent = blocks.n_features, blocks.n_categories, blocks.weights.absent
+    if not absent.shape[1]:
+        require(not bits.any(), "features are dropped that cannot be")
+        return
+    for some in _stretches(n_features, n_categories):
+        shape = some.stop - some.start, n_categories
+        first, count = some.start * n_categories // 8, shape[0] * shape[1]
+        found = np.unpackbits(bits[first : first + -(-count // 8)], count=count).reshape(shape)
+        for block, categories in _categories_of(blocks):
+            own = absent[block, some, : len(categories)]
+            own[found[:, categories.start : categories.stop] != 0] = kind
+
+
+def _check_memory(start: Start, n_features: int, n_categories: int) -> None:
+    """Refuse weights that this machine could not hold, before memory is taken for them."""
+    each = 4 + 8 * start.balanced + (start.discard or start.late_zero) + 8 * start.average
+    needed, most = n_features * max(n_categories, 1) * each, memory_of_machine()
+    require(needed <= most, f"its weights take {needed / 1e9:,.1f} GB, and there are {most / 1e9:,.1f} GB of memory")
 
 
 def _unpack_counts(learner: Any, arrays: Arrays, n_categories: int) -> None:
@@ -146,11 +214,3 @@ def _counts(arrays: Arrays, name: str, n_categories: int) -> NDArray[np.int64]:
     require(counts.shape == (n_categories,), f"learner.{name} has the wrong shape")
     require(are_counts(counts), f"learner.{name} holds what is no count")
     return counts
-
-
-def _bits(packed: NDArray[np.uint8], n_features: int, n_categories: int) -> NDArray[np.bool_]:
-    size = n_features * n_categories
-    require(
-        packed.dtype == np.uint8 and len(packed) == -(-size // 8), "the bits of absent features are too few or many"
-    )
-    return np.unpackbits(packed, count=size).astype(np.bool_).reshape(n_features, n_categories)

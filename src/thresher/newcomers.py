@@ -31,7 +31,8 @@ def set_against(
     is a negative if it is known to have no other categories than its own, or has at least one. It ends when a round
     makes no mistake and the documents just taught are accepted, or after so many rounds.
     """
-    member = np.array([[c in document.categories for c in young] for document in documents])
+    own = [frozenset(document.categories) for document in documents]
+    member = np.array([[c in categories for c in young] for categories in own])
     judged = member | np.array([document.complete or bool(document.categories) for document in documents])[:, None]
     ends = np.concatenate(([0], np.cumsum(np.count_nonzero(judged, axis=1))))
     categories = np.broadcast_to(np.array(young, dtype=np.int32), judged.shape)[judged]

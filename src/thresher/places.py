@@ -1,31 +1,23 @@
-"""Where files lie: on which kind of file system, and who may write there; journals and `thresher doctor` ask."""
+"""Where files are: on which kind of file system, and who may write there; journals and `thresher doctor` ask."""
 
 import os
 import re
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 # Locks and syncs of these hold on one machine alone, or not at all.
-REMOTE = frozenset(
-    {
-        "nfs",
-        "nfs4",
-        "cifs",
-        "smb2",
-        "smb3",
-        "smbfs",
-        "ncpfs",
-        "afs",
-        "ceph",
-        "lustre",
-        "davfs",
-        "fuse.sshfs",
-        "fuse.davfs2",
-        "fuse.glusterfs",
-        "fuse.ceph",
-        "fuse.ceph-fuse",
-    }
-)
+_REMOTE = {
+    "nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "ncp", "ncpfs", "afs", "auristorfs", "coda", "ceph",
+    "lustre", "davfs", "glusterfs", "gpfs", "beegfs", "fhgfs", "orangefs", "pvfs2", "panfs", "wekafs", "9p",
+    "virtiofs", "vboxsf", "vmhgfs", "prl_fs", "drvfs", "fakeowner",
+}  # fmt: skip
+# Of the file systems that a program makes ("fuse.NAME") these keep their files on a disk of this machine.
+_LOCAL_FUSE = {
+    "fuse.fuse-overlayfs", "fuse.unionfs", "fuse.unionfs-fuse", "fuse.mergerfs", "fuse.bindfs", "fuse.gocryptfs",
+    "fuse.encfs", "fuse.cryfs", "fuse.securefs", "fuse.veracrypt", "fuse.dislocker", "fuse.ntfs", "fuse.ntfs-3g",
+    "fuse.exfat", "fuse.exfat-fuse", "fuse.fuse2fs", "fuse.ext2", "fuse.ext4", "fuse.zfs-fuse",
+}  # fmt: skip
 MOUNTS = Path("/proc/self/mountinfo")
 
 
@@ -42,6 +34,36 @@ def file_system_of(path: str | os.PathLike[str]) -> str:
         if whole.is_relative_to(point) and len(point.parts) >= depth:  # of two at one place, the later lies above
             found, depth = after.partition(" ")[0], len(point.parts)
     return found
+
+
+def is_remote(kind: str) -> bool:
+    """Tell whether a file system is of a network, or a program's that is not known to be local.
+
+    >>> is_remote("nfs4"), is_remote("fuse.s3fs"), is_remote("fuse.gocryptfs"), is_remote("ext4"), is_remote("")
+    (True, True, False, False, False)
+    """
+    return kind in _REMOTE or kind == "fuse" or (kind.startswith("fuse.") and kind not in _LOCAL_FUSE)
+
+
+def reason_to_distrust(folder: Path, user: int | None = None) -> str:
+    """Return how others than root, a `user` and its groups could have put files into a folder, and what to do.
+
+    That is one line, or "" if they could not. The user is this process's by default.
+    """
+    if os.name != "posix":
+        return ""
+    about, user = folder.stat(), os.geteuid() if user is None else user
+    if about.st_uid not in (0, user):
+        return f"{folder}: is user {about.st_uid}'s, and you are user {user} (run as that user, or chown the folder)"
+    if about.st_mode & stat.S_IWOTH:
+        return f"{folder}: anyone may write to it (chmod go-w {folder})"
+    if about.st_mode & stat.S_IWGRP and about.st_gid not in (os.getegid(), *os.getgroups()):
+        return f"{folder}: group {about.st_gid}, which you are not in, may write to it (chmod g-w {folder})"
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):
+            if (owner := path.lstat().st_uid) not in (0, user):
+                return f"{path}: is user {owner}'s, and the folder is yours (remove it, or chown it to user {user})"
+    return ""
 
 
 def anyone_may_write(path: Path) -> bool:

@@ -21,6 +21,12 @@ class Renames:
                 into = body.get("into") if body["change"] != "retire" else None  # a journal may have one there too
                 self._changes.append((seq, dict.fromkeys(body["names"], into)))
 
+    def followed_by(self, seq: int, body: dict[str, Any]) -> "Renames":
+        """Return these changes and one more, the record `seq`; who has these goes on with them."""
+        longer = Renames([(seq, body)])
+        longer._changes = [*self._changes, *longer._changes]
+        return longer
+
     @classmethod
     def of(cls, journal: Journal) -> Self:
         """Read them from a journal."""

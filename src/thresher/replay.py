@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from thresher.categorizer import Categorizer
 from thresher.errors import JournalError, TextError
-from thresher.explanation import Change, Correction, is_piece
+from thresher.explanation import Correction
 from thresher.journal_record import Record
 from thresher.text.analysers import Text
 from thresher.text.features import FeatureCounts
@@ -31,28 +31,32 @@ def apply(
     return None
 
 
-def told(
+def apply_and_describe(
     model: Categorizer, record: Record, text: Text | FeatureCounts | None
 ) -> tuple[Correction | None, dict[str, Any] | None]:
-    """Do what a record says, and return what changed, in full and in brief: what was predicted, and counts of words."""
+    """Do what a record says; returns what a correction changed, and its effect: the prediction, and counts of words.
+
+    The effect is None if it is not known: a correction that was applied must not fail for its description.
+    """
     if record.kind != "correction":
         return apply(model, record, text), None
     predicted = model.predict([text])[0] if model.learner.is_fitted else []  # type: ignore[list-item]
     correction = apply(model, record, text, predicted)
     assert correction is not None
-    body = record.body
+    try:
+        return correction, _effect(record.body, predicted, correction)
+    except MemoryError:
+        return None, None
+
+
+def _effect(body: dict[str, Any], predicted: list[str], correction: Correction) -> dict[str, Any]:
     wrong = set(predicted) ^ set(body["categories"]) if "categories" in body else wrong_of(predicted, body)
-    return correction, {
+    return {
         "predicted": predicted,
         "mistakes": sorted(wrong),
-        "promoted": {name: _count_words(changes) for name, changes in correction.promoted.items()},
-        "demoted": {name: _count_words(changes) for name, changes in correction.demoted.items()},
+        "promoted": correction.count_promoted(),
+        "demoted": correction.count_demoted(),
     }
-
-
-def _count_words(changes: Sequence[Change]) -> int:
-    """Count the words that changed; runs of letters only where there is nothing else."""
-    return sum(not is_piece(change.name) for change in changes) or len(changes)
 
 
 def wrong_of(predicted: Iterable[str], body: dict[str, Any]) -> set[str]:
@@ -86,11 +90,28 @@ def text_of(model: Categorizer, record: Record, remarks: list[str]) -> Text | Fe
         return text
     pairs = record.features or []
     features = FeatureCounts([name for name, _ in pairs], [count for _, count in pairs])
-    if features_digest(features) != record.digest:
+    # Of a text that was forgotten only those features are left that replay needs, so they have another digest.
+    if record.features is None or (text is not None and features_digest(features) != record.digest):
         raise JournalError("its features are not those that were kept")
-    if record.text is not None:
+    if text is not None:
         remarks.append(f"record {record.seq}: its text now has other features; those kept are taken")
     return features
+
+
+def needed_features(record: Record, first: Categorizer, model: Categorizer) -> list[tuple[str, int]]:
+    """Return the features of a correction that a replay needs, with no order but where that matters.
+
+    The `first` model of the journal knows some of them: their order never matters, so they are sorted. The others
+    may be numbered when the record is replayed, in the order in which they appear in the text. What the `model` of now
+    does not know was never taken up.
+    """
+    if record.undone_by is not None:
+        return []
+    begun_with, known = set(first.features.names), set(model.features.names)
+    features = record.features or []
+    old = sorted(feature for feature in features if feature[0] in begun_with)
+    late = known - begun_with
+    return old + [feature for feature in features if feature[0] in late]
 
 
 def features_digest(found: FeatureCounts) -> str:

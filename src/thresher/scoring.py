@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
+from threading import get_ident
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.errors import NotFittedError
+from thresher.errors import NotFittedError, RowsError, ThresherError
 from thresher.kernels.rows import Rows
 from thresher.kernels.weights import LARGEST_WEIGHT
 from thresher.learners.rows import row_slices
@@ -32,10 +33,39 @@ def strong_rows(model: "Categorizer", rows: Rows) -> Rows:
     if strength not in WEIGHED:
         return rows
     # Before `fit` nothing is known of frequencies: all features count alike.
-    idf = model.idf if len(model.idf) else np.ones(rows.n_features, dtype=np.float32)
-    documents = model.features.document_counts if len(model.idf) else None
+    known = model.idf
+    idf = known if len(known) else np.ones(rows.n_features, dtype=np.float32)
+    documents = model.features.document_counts if len(known) else None
+    if len(idf) < rows.n_features or (documents is not None and len(documents) < rows.n_features):
+        raise RowsError(f"rows have {rows.n_features} features, and {len(idf)} have a frequency")
     constant = constant_of(model.settings)
     return weighed(rows, idf, strength, documents, constant if constant and model.features.has_constant else 0.0)
+
+
+class looking:  # noqa: N801 - it is called as a function, and made for every look: a generator takes longer
+    """Raise one clear error where a look fails because another thread teaches the model itself meanwhile."""
+
+    __slots__ = ("_before", "_model")
+
+    def __init__(self, model: "Categorizer") -> None:
+        self._model, self._before = model, model.lessons
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if not isinstance(error, LookupError | TypeError | ValueError):
+            return
+        if isinstance(error, ThresherError) and not isinstance(error, RowsError):
+            return
+        model = self._model
+        if model.lessons != self._before or is_taught_elsewhere(model) or model.is_torn:
+            raise RowsError("another thread is teaching this model (let that thread make a view to look at)") from error
+
+
+def is_taught_elsewhere(model: "Categorizer") -> bool:
+    """Tell whether another thread is teaching the model at this moment."""
+    return bool(model.__dict__.get("_teacher", get_ident()) != get_ident())
 
 
 def scored(
@@ -49,9 +79,10 @@ def scored(
         raise NotFittedError("this Categorizer has learned nothing yet (call fit, partial_fit or learn first)")
 
     def score(batch: list[Text]) -> list[Result]:
-        rows = model.features.rows(batch)
-        parts = row_slices(strong_rows(model, rows), max(SCORES_AT_ONCE // max(len(model.categories), 1), 1))
-        return [use(model.learner.score_checked(part), np.diff(part.indptr) == 0) for part in parts]
+        with looking(model):
+            rows = model.features.rows(batch)
+            parts = row_slices(strong_rows(model, rows), max(SCORES_AT_ONCE // max(len(model.categories), 1), 1))
+            return [use(model.learner.score_checked(part), np.diff(part.indptr) == 0) for part in parts]
 
     n_threads = 1 if model.features.analyser.remembers else model.features.n_threads
     yield from chain.from_iterable(ahead(score, batches(texts), n_threads, in_turns=lazily))

@@ -1,10 +1,15 @@
 """Sizes in bytes, as people write them, which `compress` and `memory` take; and numbers as they read them."""
 
+import os
 import re
+from contextlib import suppress
 from numbers import Integral
+from pathlib import Path
 
 from thresher.errors import ParameterError
 
+# What a container may take at most, in either version of Linux's control groups.
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
@@ -28,3 +33,14 @@ def counted(number: int, one: str, many: str) -> str:
     ('1 record', '1,200 records')
     """
     return f"{number:,} {one if number == 1 else many}"
+
+
+def memory_of_machine() -> int:
+    """Return how many bytes of memory this machine, or this container, has; very many where nothing tells."""
+    found = [2**63]
+    with suppress(AttributeError, ValueError, OSError):
+        found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    for path in _LIMITS:
+        with suppress(OSError, ValueError):  # there is none, or it says "max"
+            found.append(int(Path(path).read_text()))
+    return min(size for size in found if size > 0)

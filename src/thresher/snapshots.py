@@ -4,15 +4,15 @@ import json
 import os
 import re
 import shutil
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 from thresher.categorizer import Categorizer
 from thresher.errors import JournalError, ModelFileError
 from thresher.journal import Journal
-from thresher.whole_file import sync_folder, whole_file
+from thresher.whole_file import remove_folder_left, remove_halves, whole_file, whole_folder
 
+SHARED = 0o640  # permissions of a snapshot, at most: as those of a model that has a journal
 _NOTED = "snapshots"
 _SNAPSHOT = re.compile(r"snapshot-(\d{10})\.thresher")
 
@@ -91,27 +91,23 @@ def remove_undone(journal: Journal) -> None:
             path.unlink()
     for path in journal.folder.glob(".snapshot-*.tmp"):
         path.unlink()
+
+
+def remove_left(journal: Journal) -> None:
+    """Remove backups that nobody finished or fetched, unless a process is copying them; to be asked at a start."""
+    remove_halves(journal.folder)
     for path in journal.folder.glob(".backup-*"):
-        shutil.rmtree(path)
+        remove_folder_left(path)
 
 
 def backup(journal: Journal, folder: str | os.PathLike[str]) -> None:
     """Write a copy of a `journal`, and of the snapshots that it can be replayed from, to a new `folder`.
 
-    It is there once it is on the disk, whole, or not at all.
+    It is there once it is on the disk, whole, or not at all. What a backup to the same place left unfinished, as its
+    process was killed, is removed.
     """
-    whole = Path(folder)
-    try:
-        half = Path(tempfile.mkdtemp(prefix=f".{whole.name}-", dir=whole.parent))
-    except OSError as error:  # whoever reads of it knows the folder alone
-        raise OSError(error.errno, error.strerror, str(whole)) from None
-    try:
+    with whole_folder(folder) as half:
         journal.backup(half / journal.path.name)
         for path in snapshots_in(journal.folder):
             with path.open("rb") as file, whole_file(half / path.name) as copy:
                 shutil.copyfileobj(file, copy)
-        half.rename(whole)
-    except BaseException:
-        shutil.rmtree(half, ignore_errors=True)
-        raise
-    sync_folder(whole.parent)

@@ -18,7 +18,7 @@ from thresher.errors import ModelFileError
 from thresher.model_header import FORMAT, TYPES, Span, canonical_json, header_length, metadata, read_header
 from thresher.whole_file import whole_file
 
-__all__ = ["FORMAT", "ModelFile", "digest", "read_model", "write_model"]
+__all__ = ["FORMAT", "ModelFile", "digest", "read_digest", "read_model", "write_model"]
 
 _CODES = {numpy_name: code for code, numpy_name in TYPES.items()}
 _LAID_OUT = ("I64", "F64", "F32", "I32", "I8", "U8", "BOOL")  # what needs to stand at round places comes first
@@ -51,6 +51,7 @@ def write_model(
     settings: Mapping[str, Any],
     about: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
+    mode: int | None = None,
 ) -> str:
     """Write a model file, whole or not at all, and return its digest.
 
@@ -64,6 +65,8 @@ def write_model(
         cannot read the file, tells its user to get.
     arrays : mapping from str to array
         Of any shape, and of bool, uint8, int8, int32, int64, float32 or float64.
+    mode : int, optional
+        The widest permissions that the file may get.
     """
     with _naming(path):
         portable = {name: _portable(name, array) for name, array in arrays.items()}
@@ -72,7 +75,7 @@ def write_model(
         head = _head({name: portable[name] for name in order}, metadata(mark, settings, about))
         if Path(path).exists():
             _check_kind(Path(path).stat().st_mode)
-        with whole_file(path, _read) as file:
+        with whole_file(path, _read, mode) as file:
             file.write(head)
             for name in order:
                 file.write(portable[name].reshape(-1).view(np.uint8).data)
@@ -111,6 +114,15 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
             return _read(file)
 
 
+def read_digest(path: str | os.PathLike[str]) -> str:
+    """Return the digest that a model file names, without reading the rest of it."""
+    with _naming(path):
+        _check_kind(Path(path).stat().st_mode)
+        with Path(path).open("rb") as file:
+            manifest, _ = _read_head(file)
+            return str(manifest["digest"])
+
+
 @contextmanager
 def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
     """Let every error name the path that the caller gave, never the temporary one."""
@@ -139,14 +151,18 @@ def _portable(name: str, array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _read(file: BufferedIOBase) -> ModelFile:
-    size = os.fstat(file.fileno()).st_size
-    length = header_length(file.read(16), size)
-    file.seek(8)
-    manifest, spans = read_header(file.read(length), size - 8 - length)
+    manifest, spans = _read_head(file)
     arrays = {span.name: _read_array(file, span) for span in spans}
     if digest(manifest["settings"], arrays) != manifest["digest"]:
         raise ModelFileError("digest does not match the contents (damaged, or edited)")
     return ModelFile(manifest["settings"], manifest["about"], arrays)
+
+
+def _read_head(file: BufferedIOBase) -> tuple[dict[str, Any], list[Span]]:
+    size = os.fstat(file.fileno()).st_size
+    length = header_length(file.read(16), size)
+    file.seek(8)
+    return read_header(file.read(length), size - 8 - length)
 
 
 def _read_array(file: BufferedIOBase, span: Span) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from thresher.kernels.rows import Rows
 from thresher.learners.labels import listed_labels
 from thresher.newcomers import is_young
 from thresher.scoring import accepted_names, strong_rows
-from thresher.teaching import all_or_nothing, limit_features, with_late_idf
+from thresher.teaching import all_or_nothing, lesson, limit_features, with_late_idf
 from thresher.text.analysers import Text
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _together(model: "Categorizer", pairs: list[Pair]) -> list[Streamed]:
         return []
     before = model.features.vocabulary.count
     try:
-        with all_or_nothing(model):
+        with lesson(model), all_or_nothing(model):
             limit_features(model, len(model.categories))
             rows = model.features.rows([pair.text for pair in pairs], grow=True)
             late = _first_of_late_words(model, rows)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from threading import get_ident
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
 
 MOST_CATEGORIES = 100_000  # that a model may come to have by being taught
+# Weights that one correction may touch (about a second, and 200 MB), unless it names only a few categories.
+MAX_CORRECTION_CELLS, FEW_CATEGORIES = 10**7, 10
 
 
 def learn_all(model: "Categorizer", texts: Iterable[Text], categories: Iterable[str | Iterable[str]]) -> None:
@@ -58,7 +61,8 @@ def learn(model: "Categorizer", text: Text, accept: Iterable[str], reject: Itera
     check_correction(model, accepted, rejected, complete)
     new = [name for name in accepted if name not in numbers]
     names = model.categories + new if new else model.categories
-    accepts = [numbers[name] if name in numbers else known + new.index(name) for name in accepted]
+    added = {name: known + i for i, name in enumerate(new)}
+    accepts = [numbers[name] if name in numbers else added[name] for name in accepted]
     signs = dict.fromkeys(accepts, 1) | {numbers[name]: -1 for name in rejected}
     with all_or_nothing(model):
         rows = _grown_rows(model, [text], len(names))
@@ -96,6 +100,25 @@ def check_words(model: "Categorizer", found: FeatureCounts, accepted: list[str])
         raise TextError(f"no feature of the document is known, and there is no room for more ({_size(model)})")
 
 
+def check_size(model: "Categorizer", n_features: int, accepted: list[str], rejected: list[str]) -> None:
+    """Raise a TextError for a correction of so many categories that it would take seconds, or gigabytes, to learn.
+
+    Each category that is named learns the `n_features` of the text. One that is new or young also learns from the
+    documents kept. A new one has a weight for each feature of the model, unless weights are sparse.
+    """
+    count = len(accepted) + len(rejected)
+    if count <= FEW_CATEGORIES:
+        return
+    numbers = model.numbers()
+    new = sum(name not in numbers for name in accepted)
+    young = new + sum(name in numbers and is_young(model.learner, numbers[name]) for name in accepted)
+    kept = sum(len(document.indices) for document in model.reservoir.documents)
+    grown = 0 if model.learner.sparse else new * _count_features(model)
+    if count * n_features + young * kept + grown > MAX_CORRECTION_CELLS:
+        size = f"{count:,} categories ({new:,} new), {n_features:,} features, {_count_features(model):,} in the model"
+        raise TextError(f"the correction is too large: {size} (name fewer categories at once)")
+
+
 def check_room(model: "Categorizer", n_categories: int) -> None:
     """Raise a TextError if there is no room for new categories: what anyone may teach must not take all memory."""
     most = MOST_CATEGORIES if model.learner.sparse else min(MOST_CATEGORIES, MOST_DENSE // _count_features(model))
@@ -120,6 +143,26 @@ def _count_features(model: "Categorizer") -> int:
 
 def _size(model: "Categorizer") -> str:
     return f"{_count_features(model):,} features x {len(model.categories):,} categories"
+
+
+class lesson:  # noqa: N801 - it is called as a function, and made for every correction: a generator takes longer
+    """Let one thread teach the model at a time: a second one gets an error at once."""
+
+    __slots__ = ("_goes_on", "_state")
+
+    def __init__(self, model: "Categorizer") -> None:
+        self._state, mine = model.__dict__, get_ident()
+        self._goes_on = self._state.get("_teacher") == mine
+        if self._state.setdefault("_teacher", mine) != mine:  # looked up and entered in one step
+            raise ThresherError("another thread is teaching this model (let one thread teach it)")
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        if not self._goes_on:
+            self._state["lessons"] += 1
+            del self._state["_teacher"]
 
 
 @contextmanager

@@ -33,11 +33,16 @@ def tell(figure: str) -> None:
     print(f"\nfigure: {figure}")
 
 
-def new_draw() -> random.Random:
-    """Return a source of random numbers, and print its seed, which THRESHER_SEED repeats."""
+def new_seed() -> int:
+    """Return THRESHER_SEED, or a new seed where it is not set, and print it: pytest shows it if the test fails."""
     seed = number_of("THRESHER_SEED", random.SystemRandom().randrange(2**32))
-    print(f"THRESHER_SEED={seed}")
-    return random.Random(seed)
+    print(f"THRESHER_SEED={seed}", flush=True)
+    return seed
+
+
+def new_draw() -> random.Random:
+    """Return random numbers that THRESHER_SEED repeats."""
+    return random.Random(new_seed())
 
 
 def service_arguments(model: Path) -> list[str]:

@@ -1,6 +1,5 @@
 """What a journal should hold and what its model should be: a plain list, and a learner that knows of no journal."""
 
-import random
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from corpora import COMMON, WORDS, made_up
-from faults.harness import number_of
+from faults.harness import new_seed, number_of
 from thresher import Categorizer
 from thresher.journal import Record
 from thresher.text.analysers import Text
@@ -160,9 +159,7 @@ def run_machine(machine: type[RuleBasedStateMachine], variable: str, examples: i
     count, steps = number_of(variable, examples), number_of("THRESHER_STEPS", steps)
     is_soak = count != examples
     if is_soak:
-        number = number_of("THRESHER_SEED", random.SystemRandom().randrange(2**32))
-        print(f"THRESHER_SEED={number}")
-        seed(number)(machine)
+        seed(new_seed())(machine)
     run_state_machine_as_test(
         machine,
         settings=settings(

@@ -116,4 +116,4 @@ def _forget(desk: Desk, id: str) -> None:
     forgotten = desk.journal.by_id(id)
     if forgotten is not None:
         tell("x", id)
-        desk.journal.forget_text(forgotten.seq)
+        desk.forget_text(forgotten.seq)

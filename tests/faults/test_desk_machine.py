@@ -103,7 +103,9 @@ class DeskMachine(RuleBasedStateMachine):
     def again(self, seq: int) -> None:
         seq = self.picked(seq)
         entry = self.reference.entries[seq - 1]
-        if entry.kind == "correction":
+        if entry.kind == "correction" and entry.said is None:  # all of it was forgotten, and nobody may learn it again
+            self.refused(lambda: self.desk.correct(entry.id, "oil", accept=["energy"]), RepeatedIdError)
+        elif entry.kind == "correction":
             taught = self.desk.correct(entry.id, entry.said, **entry.body)
             assert (taught.repeated, taught.record.seq) == (True, seq)
         elif entry.kind == "categories":
@@ -171,8 +173,34 @@ class DeskMachine(RuleBasedStateMachine):
     @has_records
     @rule(seq=SEQ)
     def forget_text(self, seq: int) -> None:
-        self.desk.journal.forget_text(self.picked(seq))
-        self.reference.forget(self.picked(seq))
+        seq = self.picked(seq)
+        if self.reference.entries[seq - 1].kind != "correction":
+            self.refused(lambda: self.desk.forget_text(seq), JournalError)
+        else:
+            self.desk.forget_text(seq)
+            self.reference.forget(seq)
+
+    @has_records
+    @rule(seq=SEQ)
+    def forget_correction(self, seq: int) -> None:
+        seq = self.picked(seq)
+        entry = self.reference.entries[seq - 1]
+        if entry.kind != "correction":
+            self.refused(lambda: self.desk.forget_correction(seq), JournalError)
+            return
+        if entry.undone_by is None:
+            try:
+                self.reference.take_back(Entry("", "undo", {"seqs": [seq]}), [seq])
+            except ThresherError:
+                self.refused(lambda: self.desk.forget_correction(seq), JournalError)
+                return
+        self.desk.forget_correction(seq)
+        if entry.undone_by is None:
+            record = self.desk.journal.by_seq(self.desk.position)
+            self.reference.entries[-1] = Entry(record.id, "undo", {"seqs": [seq]})
+        self.reference.entries[seq - 1] = self.reference.entries[seq - 1]._replace(
+            body={"accept": [], "reject": []}, said=None, is_forgotten=True
+        )
 
     @rule()
     def restart(self) -> None:

@@ -25,7 +25,8 @@ from thresher.journal import FILE
 MIGRATED = 3  # records
 SEEDS = number_of("THRESHER_FAILPOINT_SEEDS", 2)
 # Records as the first version wrote them, and no word that they were not.
-OLD = "ALTER TABLE records DROP COLUMN seal; PRAGMA user_version=1"
+LATER = "DROP TABLE mistakes; DROP INDEX by_kind; DROP INDEX by_document"  # of the third version
+OLD = f"{LATER}; ALTER TABLE records DROP COLUMN seal; PRAGMA user_version=1"
 
 
 def life(nursery: Nursery, model: Path, point: str, action: str, number: int, ledger: Ledger) -> tuple[int, str]:

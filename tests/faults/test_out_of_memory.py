@@ -7,13 +7,30 @@ THRESHER_LIMITS each; nothing may crash, hang or write half of anything, and at 
 
 import json
 import random
+import re
 import resource
+import signal
 from collections import Counter
+from collections.abc import Callable
 from http.client import HTTPException
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from faults.harness import Client, client_of, command_code, forked, forked_service, new_draw, number_of, tell
+import pytest
+
+from faults.harness import (
+    Client,
+    Running,
+    client_of,
+    command_code,
+    forked,
+    forked_service,
+    new_draw,
+    number_of,
+    service_arguments,
+    tell,
+)
 from faults.ledger import Ledger, begin_model, check_ledger
 from faults.nursery import Nursery
 from thresher import Categorizer
@@ -22,6 +39,7 @@ LIMITS = number_of("THRESHER_LIMITS", 9)
 MOST = 32  # megabytes: enough for what is trained here
 SMALL, LARGE = 40, 1500  # documents
 CLOSED = 0
+MOST_TURNS = 40  # corrections until memory is short
 # A small training loads what a large one runs; then the process may take so much more.
 LIMITED = """
 import resource
@@ -31,6 +49,61 @@ run({small!r})
 pages = int(Path("/proc/self/statm").read_text().split()[0])
 resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + int({megabytes} * 2**20),) * 2)
 """
+
+# A correction loads what others run; then the process may have only so much in all.
+LOADED = """
+import resource
+from thresher import Categorizer
+model = Categorizer.load({model!r})
+model.predict(["crude oil"])
+model.learn("crude oil", [f"c{{number}}" for number in range(200)])
+del model
+resource.setrlimit(resource.RLIMIT_AS, ({size}, resource.RLIM_INFINITY))
+"""
+# The weights of all features are asked for until there is no memory.
+WEIGHTS = """
+import resource
+from pathlib import Path
+import numpy as np
+from thresher import Categorizer
+text = " ".join(f"w{{number}}" for number in range(10_000))
+model = Categorizer(preset="fast", min_count=1, **{options}).fit([text, "wheat"], ["energy", "grain"])
+weights, features = model.learner._fitted(), np.arange(10_000, dtype=np.int32)
+held = [weights.category_weights(0, features, {last})]
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + {kilobytes} * 2**10,) * 2)
+try:
+    while True:
+        held.append(weights.category_weights(0, features, {last}))
+except MemoryError:
+    print("no memory")
+"""
+# There is memory for the stack of a thread, and for little else.
+THREADS = """
+import resource
+from pathlib import Path
+from thresher.web.workers import Workers
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 9 * 2**20,) * 2)
+try:
+    Workers(1, "some", 10)
+except MemoryError:
+    print("no memory", flush=True)
+"""
+# No correction finds memory, and a signal comes while the service ends for that.
+FAILING = """
+import os, signal, time
+from thresher.categorizer import Categorizer
+from thresher.web.service import Service
+def learn(*_, **__):
+    raise MemoryError
+def close(self, close=Service.close):
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(1)
+    close(self)
+Categorizer.learn, Service.close = learn, close
+"""
+OUT_OF_MEMORY = "thresher: out of memory (read fewer documents at once)\n"
 
 
 def corpus(path: Path, documents: int, words: int, categories: list[str]) -> Path:
@@ -63,7 +136,7 @@ def test_a_training_that_finds_no_memory_leaves_the_model_that_was_there(nursery
             codes[code] += 1
             assert code in (0, 71), running.said()
             if code == 71:
-                assert running.said() == "thresher: out of memory (read fewer documents at once)\n"
+                assert running.said() == OUT_OF_MEMORY
                 assert model.read_bytes() == before
                 assert sorted(place.iterdir()) == [model, other], "something unfinished was left"
             else:
@@ -120,40 +193,109 @@ def test_a_service_that_finds_no_memory_refuses_and_goes_on(nursery: Nursery, me
 def test_a_correction_that_finds_no_memory_is_kept_or_refused_and_can_be_sent_again(
     nursery: Nursery, memory: Path
 ) -> None:
-    draw, statuses = new_draw(), Counter[int]()
-    model = begin_model(memory / "taught")
+    draw, statuses, starts = new_draw(), Counter[int](), Counter[str]()
     for number in range(LIMITS // 3):
+        model = begin_model(memory / f"taught{number}")
+        teach, most = [(long_correction, 2), (wide_correction, 6)][number % 2]
         with forked_service(nursery, model) as service, client_of(service) as client:
-            assert long_correction(client, f"{number}.0") == 201  # which loads what it runs
-            limit(service.pid, 2 ** draw.uniform(-4, 2) if number else 0.1)
-            kept = Counter(long_correction(client, f"{number}.{turn}") for turn in range(1, 5))
-            statuses += kept
-            assert kept.keys() <= {CLOSED, 201, 503}
-            if service.is_alive():
+            assert teach(client, "0") == 201  # which loads what it runs
+            size = limit(service.pid, 2 ** draw.uniform(-4, most))
+            sent = teach_until_refused(client, teach)
+            assert set(sent) <= {CLOSED, 201, 503, 422 if teach is wide_correction else 503}, service.running.said()
+            assert set(sent) != {201}, "there was memory for all"
+            statuses.update(sent)
+            if draw.random() < 0.5:
                 limit(service.pid, None)
+            if service.is_alive():
                 service.stop()
-            assert service.running.wait() in (0, 71), service.running.said()
-            assert "a fault of ours" not in service.running.said()
+            check_ended(service.running)
         records = check_ledger(model, Ledger(), with_contents=False)
+        starts[start_under(nursery, model, size)] += 1
         with forked_service(nursery, model) as service, client_of(service) as client:
-            again = [long_correction(client, f"{number}.{turn}") for turn in range(5)]
-            assert again.count(200) >= 1 + kept[201], "one that was acknowledged is gone"
-            assert set(again) <= {200, 201}
-            assert again.count(200) == sum(record.id.startswith(f"{number}.") for record in records)
-            service.stop()
-    tell(
-        f"corrections with too little memory: {statuses[503]} refused, {statuses[CLOSED]} cut off, {statuses[201]} kept"
-    )
-    assert statuses[503] + statuses[CLOSED] > 0
+            again = [teach(client, str(turn)) for turn in range(len(sent) + 1)]
+            assert again.count(200) >= 1 + sent.count(201), "one that was acknowledged is gone"
+            assert set(again) <= {200, 201, 422 if teach is wide_correction else 201}
+            assert again.count(200) == len(records)
+            assert service.stop() == 0
+    counts = f"{statuses[503]} refused, {statuses[CLOSED]} cut off, {statuses[201]} kept"
+    tell(f"corrections with too little memory: {counts}; {dict(starts)} starts with as little")
 
 
-def limit(pid: int, megabytes: float | None) -> None:
-    """Let a process take only so much more memory, or as much as it likes."""
+def teach_until_refused(client: Client, teach: Callable[[Client, str], int]) -> list[int]:
+    """Teach until one correction is not kept, and three more; return the statuses."""
+    statuses, more = list[int](), 3
+    while more >= 0 and len(statuses) < MOST_TURNS:
+        statuses.append(teach(client, str(len(statuses) + 1)))
+        more -= set(statuses) != {201}
+    return statuses
+
+
+def start_under(nursery: Nursery, model: Path, size: int) -> str:
+    """Start the service with as many bytes as it had before; it starts, or says in one line what it has no memory for.
+
+    That is a record, with the command that leaves it out, unless there is not even memory for the rest.
+    """
+    patch = LOADED.format(model=str(model), size=size)
+    with forked(nursery, model.parent, command_code(service_arguments(model), patch)) as running:
+        is_ready = bool(running.read())
+        if is_ready:
+            running.send(signal.SIGTERM)
+        check_ended(running)
+        if is_ready:
+            return "started"
+        assert running.code == 71
+        (line,) = re.findall("^thresher: .*", running.said(), re.MULTILINE)
+        found = re.search(r"record (\d+) cannot be applied: out of memory .* thresher (.*) leaves it out", line)
+        if found is None:
+            assert f"{line}\n" == OUT_OF_MEMORY or line.endswith("Cannot allocate memory"), running.said()
+            return "refused"
+        assert found[2] == f"journal skip {model} {found[1]}"
+        return "named"
+
+
+def check_ended(running: Running) -> None:
+    """See a service end in order, or for lack of memory."""
+    assert running.wait() in (0, 71), running.said()
+    assert "a fault of ours" not in running.said()
+
+
+def test_a_service_without_memory_for_a_thread_still_ends_with_0(nursery: Nursery, memory: Path) -> None:
+    with forked_service(nursery, begin_model(memory / "ended")) as service:
+        limit(service.pid, 0.5)  # a thread takes 8
+        assert service.stop() == 0, service.running.said()
+        assert service.running.said() == ""
+
+
+def test_a_thread_that_would_find_no_memory_is_not_started(nursery: Nursery, memory: Path) -> None:
+    """Python waits indefinitely for one that starts and then finds none."""
+    with forked(nursery, memory, THREADS) as running:
+        assert running.read() == "no memory\n"
+        assert running.wait() == 0, running.said()
+
+
+def test_a_signal_does_not_hide_that_memory_was_the_reason(nursery: Nursery, memory: Path) -> None:
+    with forked_service(nursery, begin_model(memory / "signalled"), FAILING) as service, client_of(service) as client:
+        assert client.correct("a.0").status == 503
+        assert service.running.wait() == 71
+        assert "terminated" not in service.running.said()
+
+
+@pytest.mark.parametrize("options", [{}, {"average": True}, {"sparse": True}], ids=str)
+def test_weights_that_find_no_memory_are_an_error(nursery: Nursery, memory: Path, options: dict[str, bool]) -> None:
+    for last, kilobytes in product((False, True), (0, 100)):
+        with forked(nursery, memory, WEIGHTS.format(options=options, last=last, kilobytes=kilobytes)) as running:
+            assert running.rest() == "no memory\n"
+            assert running.wait() == 0, running.said()
+
+
+def limit(pid: int, megabytes: float | None) -> int:
+    """Let a process take only this much more memory, or as much as it likes; return how much it may have in all."""
     size = resource.RLIM_INFINITY
     if megabytes is not None:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
         size = pages * resource.getpagesize() + int(megabytes * 2**20)
     resource.prlimit(pid, resource.RLIMIT_AS, (size, resource.RLIM_INFINITY))
+    return size
 
 
 def large_requests(client: Client, size: int) -> list[int]:
@@ -177,6 +319,12 @@ def long_correction(client: Client, id: str) -> int:
     """Teach a text of many new words, and return the status."""
     text = " ".join(f"n{number}x{id}" for number in range(20_000))
     return answered(client, "/v1/corrections", {"id": id, "text": text, "accept": ["energy"]})
+
+
+def wide_correction(client: Client, id: str) -> int:
+    """Teach a text that has many new categories, and return the status."""
+    text, names = " ".join(f"n{number}x{id}" for number in range(1500)), [f"c{number}x{id}" for number in range(200)]
+    return answered(client, "/v1/corrections", {"id": id, "text": text, "accept": names, "create_category": True})
 
 
 def answered(client: Client, path: str, body: dict[str, Any]) -> int:

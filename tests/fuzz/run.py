@@ -61,6 +61,7 @@ def main() -> int:
 
 def drive(name: str, seconds: int, work: Path, keep: bool) -> int:
     """Fuzz in a process of its own, which a crash may end, and tell what it came to."""
+    from faults.harness import new_seed
     from fuzz.dictionaries import dictionary
     from fuzz.seeds import seeds
 
@@ -70,8 +71,7 @@ def drive(name: str, seconds: int, work: Path, keep: bool) -> int:
     for number, data in enumerate(seeds(name)):
         (found / f"seed-{number:03}").write_bytes(data)
     (work / "words").write_text(dictionary(name))
-    seed = int(os.environ.get("THRESHER_SEED", random.SystemRandom().randrange(2**32))) % 2**31
-    print(f"THRESHER_SEED={seed}", flush=True)
+    seed = new_seed() % 2**31
     before, crashes = set(found.iterdir()), set(work.glob("*-*"))
     options = [f"-max_total_time={seconds}", f"-seed={seed}", "-print_final_stats=1"]
     options += [f"-dict={work / 'words'}"] if dictionary(name) else []

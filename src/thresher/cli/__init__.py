@@ -15,6 +15,9 @@ def main(arguments: list[str] | None = None) -> None:
     os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")  # colorama would write to the terminal
     code = run(sys.argv[1:] if arguments is None else arguments)
     _end_quietly()
+    serving = sys.modules.get("thresher.web.serving")
+    if serving is not None and serving.has_work_left():
+        os._exit(code)  # Python would wait for those threads, or fail where they go on
     sys.exit(code)
 
 

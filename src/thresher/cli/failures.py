@@ -42,14 +42,16 @@ def exit_code(error: BaseException) -> int:
         (OutputError, NO_OUTPUT),
         (JournalBusyError, BUSY),
         ((JournalFullError, JournalBrokenError, SpillError), IO),
-        (ThresherError, DATA),
         (MemoryError, MEMORY),
+        (ThresherError, DATA),
         (KeyboardInterrupt, INTERRUPTED),
         (TerminatedError, TERMINATED),
     ]
     for kinds, code in by_kind:
         if isinstance(error, kinds):
             return code
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+        return MEMORY
     if isinstance(error, OSError):
         return FORBIDDEN if error.errno in _FORBIDDEN else NO_INPUT if error.errno in _NO_INPUT else IO
     return BUG
@@ -62,7 +64,7 @@ def one_line(error: BaseException) -> str:
         if not names and error.errno in FULL:  # files name themselves
             names = ["standard output"]
         said = ": ".join([*names, error.strerror])
-    elif isinstance(error, MemoryError):
+    elif isinstance(error, MemoryError) and not isinstance(error, ThresherError):
         said = "out of memory (read fewer documents at once)"
     elif isinstance(error, KeyboardInterrupt):
         said = "interrupted"

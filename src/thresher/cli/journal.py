@@ -1,6 +1,8 @@
 """`thresher undo` and `thresher journal`: corrections taken back, checked, exported, backed up, forgotten."""
 
 import errno
+import os
+import re
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +13,7 @@ import typer
 
 from thresher.cli.failures import OutputError, UsageError
 from thresher.cli.models import opened_desk, saying_what_is_kept
-from thresher.cli.options import JournalOption, ModelArgument
+from thresher.cli.options import JournalAnywayOption, JournalOption, ModelArgument
 from thresher.cli.shell import Shell
 from thresher.sizes import counted
 
@@ -28,6 +30,7 @@ def undo(
     user: Annotated[str | None, typer.Option(help="All corrections of one person.", metavar="NAME")] = None,
     since: Annotated[str | None, typer.Option(help="Since a time, as 2026-01-31T12:00.", metavar="TIME")] = None,
     journal: JournalOption = None,
+    journal_anyway: JournalAnywayOption = False,
 ) -> None:
     """Take corrections back: the last one, one by its id, or those of a person or since a time.
 
@@ -36,7 +39,7 @@ def undo(
     if id is not None and (user is not None or since is not None):
         raise UsageError("--id names one correction (leave --user and --since out)")
     first = _time(since) if since is not None else None
-    with opened_desk(model, shell, new=False, folder=journal) as desk:
+    with opened_desk(model, shell, new=False, folder=journal, anyway=journal_anyway) as desk:
         found = _standing(desk.journal, {"id": id, "user": user, "time": first})
         before = desk.model.digest()
         with saying_what_is_kept(desk, shell, "1 undo"):
@@ -77,7 +80,11 @@ def journal(
         str | None,
         typer.Argument(metavar="[ID|NUMBER|FOLDER]", help="To forget, to skip, or to back up to.", show_default=False),
     ] = None,
+    hard: Annotated[
+        bool, typer.Option("--hard", help="Forget what was learned from the text too, and all of its words.")
+    ] = False,
     journal: JournalOption = None,
+    journal_anyway: JournalAnywayOption = False,
 ) -> None:
     """Look after the journal of a model: check it, write its model, export, back it up, forget a text, skip a record.
 
@@ -91,32 +98,35 @@ def journal(
     if (what is None) != (action in ("check", "export", "write")):
         needed = {"backup": "a new folder", "forget": "the id of a correction", "skip": "the number of a record"}
         raise UsageError(f"{action} takes {needed.get(action, 'nothing')} after MODEL")
+    if hard and action != "forget":
+        raise UsageError("--hard goes with forget (leave it out)")
     folder = journal or journal_folder(model)
     if action == "skip":
-        _skip(shell, folder, str(what))
+        _skip(shell, folder, str(what), journal_anyway)
         return
     if action == "check":
-        _check(shell, model, folder)
+        _check(shell, model, folder, journal_anyway)
         return
     if action == "write":
-        _write(shell, model, folder)
+        _write(shell, model, folder, journal_anyway)
+        return
+    if action == "forget":
+        _forget(shell, model, folder, str(what), hard)
         return
     if action == "backup" and (where := _service_of(folder)) is not None:
         _running_backup(shell, folder, Path(str(what)), where)
         return
-    with Journal(folder) as opened:
+    with Journal(folder, anyway=journal_anyway) as opened:
         if action == "export":
             _export(shell, opened)
-        elif action == "backup":
-            _backup(shell, opened, Path(str(what)))
         else:
-            _forget(shell, opened, str(what))
+            _backup(shell, opened, Path(str(what)))
 
 
-def _check(shell: Shell, model: Path, folder: Path) -> None:
+def _check(shell: Shell, model: Path, folder: Path, anyway: bool) -> None:
     from thresher.errors import JournalError
 
-    with opened_desk(model, shell, new=False, folder=folder) as desk:
+    with opened_desk(model, shell, new=False, folder=folder, anyway=anyway) as desk:
         faults = desk.journal.check()
         if faults:
             raise JournalError(f"{desk.journal.path}: {'; '.join(faults[:3])}")
@@ -134,8 +144,8 @@ def _check(shell: Shell, model: Path, folder: Path) -> None:
         )
 
 
-def _write(shell: Shell, model: Path, folder: Path) -> None:
-    with opened_desk(model, shell, new=False, folder=folder) as desk:
+def _write(shell: Shell, model: Path, folder: Path, anyway: bool) -> None:
+    with opened_desk(model, shell, new=False, folder=folder, anyway=anyway) as desk:
         digest = desk.write_model()
     if shell.json:
         shell.emit({"model": str(model), "digest": digest})
@@ -164,17 +174,27 @@ def _check_new(folder: Path) -> None:
 
 
 def _service_of(journal: Path) -> dict[str, Any] | None:
-    """Return where the service answers that has the journal now, if one has it."""
+    """Return where the service answers that has the journal now, if one has it and its file says so.
+
+    What others could have written there is not believed. Root may ask the service of any user.
+    """
     import json
 
     from thresher.journal import ADDRESS
     from thresher.journal_lock import owner_of
+    from thresher.places import reason_to_distrust
 
     owner, path = owner_of(journal), journal / ADDRESS
-    if owner is None or not path.exists():
+    if owner is None or not path.is_file():
         return None
-    where: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return where if str(where.get("pid")) == owner else None
+    if reason_to_distrust(journal, journal.stat().st_uid if os.geteuid() == 0 else None):
+        return None
+    try:
+        where = json.loads(path.read_bytes())
+    except (OSError, ValueError):  # it was removed, or is damaged
+        return None
+    known = isinstance(where, dict) and isinstance(where.get("url"), str) and str(where.get("pid")) == owner
+    return where if known else None
 
 
 def _running_backup(shell: Shell, journal: Path, folder: Path, where: dict[str, Any]) -> None:
@@ -182,11 +202,16 @@ def _running_backup(shell: Shell, journal: Path, folder: Path, where: dict[str, 
     import json
     from urllib.request import ProxyHandler, Request, build_opener
 
+    from thresher.errors import JournalError
+
     _check_new(folder)
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {where['token']}"}
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {where.get('token')}"}
     direct = build_opener(ProxyHandler({}))  # the token is for nobody else
-    with direct.open(Request(f"{where['url']}/v1/backup", b"{}", headers), timeout=3600) as answer:
+    asked = json.dumps({"temporary": True}).encode()
+    with direct.open(Request(f"{where['url']}/v1/backup", asked, headers), timeout=3600) as answer:
         found = json.load(answer)
+    if not re.fullmatch(r"\.backup-[0-9a-f]+", found["folder"]):  # root moves what the service of another user names
+        raise JournalError(f"{journal}: its service answered with something else than a backup")
     _move(journal / found["folder"], folder)
     if shell.json:
         shell.emit({"records": found["records"], "folder": str(folder)})
@@ -196,24 +221,24 @@ def _running_backup(shell: Shell, journal: Path, folder: Path, where: dict[str, 
 
 def _move(folder: Path, whole: Path) -> None:
     """Move a folder, be it to another disk, where it is once it is whole; else it is nowhere."""
-    from thresher.whole_file import sync_folder, whole_file
+    from thresher.whole_file import lock_folder, remove_halves, sync_folder, whole_file, whole_folder
 
-    half = whole.with_name(f".{whole.name}-{folder.name}")
+    locked = lock_folder(folder)  # the service removes what nobody has locked
     try:
+        remove_halves(whole.parent)
         try:
             folder.rename(whole)
+            sync_folder(whole.parent)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            half.mkdir(mode=0o700)
-            for path in folder.iterdir():
-                with path.open("rb") as file, whole_file(half / path.name) as copy:
-                    shutil.copyfileobj(file, copy)
-            half.rename(whole)
-        sync_folder(whole.parent)
+            with whole_folder(whole) as half:
+                for path in folder.iterdir():
+                    with path.open("rb") as file, whole_file(half / path.name) as copy:
+                        shutil.copyfileobj(file, copy)
     finally:
-        shutil.rmtree(half, ignore_errors=True)
         shutil.rmtree(folder, ignore_errors=True)
+        os.close(locked)
 
 
 def _backup(shell: Shell, opened: "Journal", folder: Path) -> None:
@@ -227,25 +252,37 @@ def _backup(shell: Shell, opened: "Journal", folder: Path) -> None:
         shell.say(f"Wrote {opened.last():,} records to {folder}")
 
 
-def _forget(shell: Shell, opened: "Journal", id: str) -> None:
+def _forget(shell: Shell, model: Path, folder: Path, id: str, hard: bool) -> None:
     from thresher.errors import JournalError
 
-    record = opened.by_id(id)
-    if record is None:
-        raise JournalError(f"{opened.path}: there is no correction {id!r}")
-    opened.forget_text(record.seq)
+    with opened_desk(model, shell, new=False, folder=folder) as desk:
+        record = desk.journal.by_id(id)
+        if record is None or record.kind != "correction":
+            raise JournalError(f"{desk.journal.path}: there is no correction {id!r}")
+        others = [other.id for other in desk.journal.of_features(record.digest) if other.seq != record.seq]
+        if hard:
+            desk.forget_correction(record.seq)
+            desk.write_model()
+        else:
+            desk.forget_text(record.seq)
+    if others:
+        shell.remark(f"the same text was corrected as {', '.join(others)} too (forget it there as well)")
     if shell.json:
         shell.emit({"forgotten": id})
+    elif hard:
+        shell.say(f"Forgot {id}: the correction is undone, and {model} and its journal hold nothing of its text")
     else:
-        shell.say(f"Forgot the text of {id}; its features stay")
+        shell.say(f"Forgot the text of {id}")
+        remains = "what was learned from it stays, and most of the text may be read from it (--hard removes it)"
+        shell.remark(f"{model}: {remains}")
 
 
-def _skip(shell: Shell, folder: Path, number: str) -> None:
+def _skip(shell: Shell, folder: Path, number: str, anyway: bool) -> None:
     from thresher.desk import skip
 
     if not number.isdecimal():
         raise UsageError(f"{number!r} is not the number of a record (a message of `journal check` names it)")
-    skip(folder, int(number))
+    skip(folder, int(number), anyway=anyway)
     if shell.json:
         shell.emit({"skipped": int(number)})
     else:

@@ -8,7 +8,15 @@ from uuid import uuid4
 import typer
 
 from thresher.cli.models import has_journal, loaded_model, opened_desk, saying_what_is_kept
-from thresher.cli.options import DataArgument, ForceOption, JournalOption, ModelArgument, Read, check_is_text
+from thresher.cli.options import (
+    DataArgument,
+    ForceOption,
+    JournalAnywayOption,
+    JournalOption,
+    ModelArgument,
+    Read,
+    check_is_text,
+)
 from thresher.cli.outputs import check_model_output
 from thresher.cli.shell import Shell
 from thresher.sizes import counted
@@ -30,6 +38,7 @@ def learn(
     user: Annotated[str, typer.Option(help="Who corrects.", metavar="NAME")] = "",
     new_journal: Annotated[bool, typer.Option("--new-journal", help="Begin a new journal if it is missing.")] = False,
     journal: JournalOption = None,
+    journal_anyway: JournalAnywayOption = False,
 ) -> None:
     """Learn corrections, in their order: full sets of categories, or columns "accept" and "reject" with some.
 
@@ -48,7 +57,8 @@ def learn(
     if output is not None:
         digest = categorizer.save(output)
     else:
-        with opened_desk(model, shell, new=True if new_journal else None, folder=journal) as desk:
+        new = True if new_journal else None
+        with opened_desk(model, shell, new=new, folder=journal, anyway=journal_anyway) as desk:
             categorizer = deepcopy(desk.model)
             before, known, right_before = _tried(categorizer, corrections)
             with saying_what_is_kept(desk, shell, counted(len(corrections), "correction", "corrections")):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from thresher.cli.checks import Check
-from thresher.places import REMOTE, anyone_may_write, file_system_of
+from thresher.places import anyone_may_write, file_system_of, is_remote, reason_to_distrust
 
 _LITTLE_ROOM = 100 * 10**6  # bytes
 
@@ -42,8 +42,8 @@ def _permissions(places: list[Path]) -> Check:
 
 def _file_system(place: Path) -> Check:
     kind = file_system_of(place)
-    if kind in REMOTE:
-        return Check("file system", kind, False, "no journal is kept there: name a local folder with --journal")
+    if is_remote(kind):
+        return Check("file system", kind, False, "name a local folder with --journal (or: --journal-anyway)")
     return Check("file system", kind or "unknown", True if kind else None)
 
 
@@ -61,6 +61,9 @@ def _journal(model: Path, folder: Path) -> Check:
     from thresher.store import read_model
 
     log = folder / f"{FILE}-wal"
+    if folder.exists() and (reason := reason_to_distrust(folder)):
+        found, _, advice = reason.rpartition(" (")
+        return Check("journal", found, False, advice.removesuffix(")"))
     if (owner := owner_of(folder)) is not None:
         return Check("journal", f"{folder}, open in process {owner}", True)
     if log.exists() and not (folder / FILE).exists():

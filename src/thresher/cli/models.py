@@ -33,12 +33,14 @@ def has_journal(path: Path, folder: Path | None = None) -> bool:
 
 
 @contextmanager
-def opened_desk(path: Path, shell: "Shell", new: bool | None = None, folder: Path | None = None) -> "Iterator[Desk]":
+def opened_desk(
+    path: Path, shell: "Shell", new: bool | None = None, folder: Path | None = None, anyway: bool = False
+) -> "Iterator[Desk]":
     """Give the model in a file with its journal, and say what the journal has to remark."""
     import_numba()
     from thresher.desk import Desk
 
-    desk = Desk(path, folder, new=new)
+    desk = Desk(path, folder, new=new, anyway=anyway)
     told = len(desk.remarks)
     try:
         with desk:

@@ -10,7 +10,7 @@ import typer
 
 from thresher.cli.failures import UsageError
 from thresher.cli.models import import_numba
-from thresher.cli.options import Read, text_documents, whole_number
+from thresher.cli.options import JournalAnywayOption, Read, text_documents, whole_number
 from thresher.cli.shell import Shell
 from thresher.errors import DataError, JournalBusyError, MissingPackageError, TextError
 from thresher.sizes import counted
@@ -48,6 +48,7 @@ def serve(
     no_auth: Annotated[bool, typer.Option("--no-auth", help="Ask for no token; on this machine alone.")] = False,
     journal: Annotated[Path | None, typer.Option(help="Folder of the journal.", metavar="FOLDER")] = None,
     new_journal: Annotated[bool, typer.Option("--new-journal", help="Begin a new journal if it is missing.")] = False,
+    journal_anyway: JournalAnywayOption = False,
     allow_host: Annotated[str, typer.Option(help="More hosts, with ports, that requests may name: a,b.")] = "",
     allow_origin: Annotated[str, typer.Option(help="Pages of other origins that may ask: a,b.")] = "",
     rate_limit: Annotated[str | None, typer.Option(help="Requests a second for each token.", metavar="N")] = None,
@@ -88,10 +89,11 @@ def serve(
             for remark in service.desk.remarks:
                 shell.remark(remark)
             announced.append(serving.announce(folder, url, shared))
-            _say(shell, url, shared, service)
+            _say(shell, url, None if tokens and not token else shared, service)  # or it is for `journal backup` alone
 
         try:
-            serving.serve(_service(model, folder, new_journal, first, held_out), rules, listening, ready)
+            make = _service(model, folder, new_journal, journal_anyway, first, held_out)
+            serving.serve(make, rules, listening, ready)
         finally:
             for path in announced:
                 path.unlink(missing_ok=True)
@@ -253,7 +255,12 @@ def _plain(content: Any) -> Any:
 
 
 def _service(
-    model: Path, folder: Path, new: bool, first: "Callable[[Desk], None] | None", held_out: "list[Document]"
+    model: Path,
+    folder: Path,
+    new: bool,
+    anyway: bool,
+    first: "Callable[[Desk], None] | None",
+    held_out: "list[Document]",
 ) -> "Callable[[Callable[[BaseException], None]], Service]":
     def opened() -> "Desk":
         from thresher.desk import Desk
@@ -261,7 +268,7 @@ def _service(
 
         if not Journal.is_in(folder):
             model.stat()  # or else a journal of nothing would be left behind
-        desk = Desk(model, folder, new=True if new else None)
+        desk = Desk(model, folder, new=True if new else None, anyway=anyway)
         try:
             if first is not None:
                 first(desk)

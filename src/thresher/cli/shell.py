@@ -22,6 +22,7 @@ _PICTURES: dict[int, int | str] = {
     **{code: 0x2400 + code for code in range(32)},
     **dict.fromkeys(range(0x80, 0xA0), 0xFFFD),
     0x7F: 0x2421,
+    **{code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))},  # they turn letters around
     **dict.fromkeys(map(ord, "\t\r"), " "),
     ord("\n"): "\n",
 }

@@ -46,6 +46,8 @@ def score_listed(
         own[:] = np.float32(0)
         for j in range(indptr[row], indptr[row + 1]):
             first, count = lists.starts[indices[j]], lists.counts[indices[j]]
+            while count > 0 and lists.categories[first + count - 1] >= len(own):  # another thread has just added it
+                count -= 1
             add_entries(lists.categories[first : first + count], weight[first : first + count], strengths[j], own)
 
 
@@ -269,7 +271,8 @@ def mean_of_entries(lists: Lists, examples: NDArray[np.int64], mean: NDArray[np.
     """Write into `mean` each entry's mean weight over its category's examples, made in float64 and rounded once."""
     for feature in range(len(lists.starts)):
         for place in range(lists.starts[feature], lists.starts[feature] + lists.counts[feature]):
-            weight, count = np.float64(lists.weight[place]), examples[lists.categories[place]]
+            weight, category = np.float64(lists.weight[place]), lists.categories[place]
+            count = examples[category] if category < len(examples) else 0  # another thread has just added it
             if count > 0:
                 weight = weight - np.float64(lists.moment[place] / count)
             mean[place] = np.float32(weight)

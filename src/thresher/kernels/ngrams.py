@@ -123,24 +123,3 @@ def cut_names(
             owners[before:count] = name
         start = ends[name]
     return count
-
-
-@kernel
-def prefix_names(
-    letters: NDArray[np.uint8],
-    stops: NDArray[np.int64],
-    before: NDArray[np.uint8],
-    named: NDArray[np.uint8],
-    named_stops: NDArray[np.int64],
-) -> None:
-    """Write each name behind the bytes `before`."""
-    place = start = 0
-    for i in range(len(stops)):
-        for letter in before:
-            named[place] = letter
-            place += 1
-        for j in range(start, stops[i]):
-            named[place] = letters[j]
-            place += 1
-        start = stops[i]
-        named_stops[i] = place

@@ -1,7 +1,6 @@
 """The weights of a learner's categories in blocks of lanes: made, grown, learned and read; learners hold one."""
 
 from collections.abc import Iterator
-from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,7 +74,7 @@ class Blocks:
         self.examples = np.zeros((self._count(n_categories), self.width), dtype=np.int64)
         self.weights = self._new_weights(n_features)
         self._fill(slice(None), slice(0, n_features))
-        self._mean: NDArray[np.float32] | None = None
+        self._mean: list[NDArray[np.float32]] = []  # once it is asked for; another list after each change
 
     def _count(self, n_categories: int) -> int:
         return -(-max(n_categories, 1) // self.width)
@@ -134,7 +133,7 @@ class Blocks:
 
     def grow(self, n_features: int, n_categories: int) -> None:
         """Make room for more features and categories, which start as all others did or, if late, at zero."""
-        self._mean = None
+        self.changed()
         if n_features <= self.n_features and n_categories <= self.n_categories:
             return
         wider = self.fixed_width is None and fitting_width(n_categories) > self.width
@@ -173,7 +172,8 @@ class Blocks:
             for category in range(0 if same else self.n_categories):
                 new, old = divmod(category, width), divmod(category, self.width)
                 target[new[0], known, new[1]] = source[old[0], known, old[1]]
-        self.weights, self.examples, self.width, self._shared = grown.weights, grown.examples, width, False
+        # All at once: a thread that looks must not see the arrays of one width with those of another.
+        self.__dict__.update(weights=grown.weights, examples=grown.examples, width=width, _shared=False)
 
     def forget_categories(self, count: int) -> None:
         """Know only the first `count` categories again; whatever comes in the place of others begins anew."""
@@ -183,18 +183,25 @@ class Blocks:
             self.examples[block, lane] = 0
             for target, source in _pairs(self.weights, first.weights):
                 target[block, : source.shape[1], lane] = source[0, :, 0]
-        self.n_categories, self._mean = count, None
+        self.n_categories = count
+        self.changed()
 
     def view(self) -> "Blocks":
         """Return blocks in the same memory that do not grow with these."""
-        twin = copy(self)
-        twin._shared = True
+        twin = self._now()
+        twin._shared, twin._mean = True, list(twin._mean)
+        return twin
+
+    def _now(self) -> "Blocks":
+        """Return what these blocks are at this moment, whatever another thread makes of them while one looks."""
+        twin = Blocks.__new__(Blocks)
+        twin.__dict__.update(self.__dict__)
         return twin
 
     def copy(self) -> "Blocks":
         """Return a copy that shares nothing that may change."""
-        twin = copy(self)
-        twin.examples, twin._shared = self.examples.copy(), False
+        twin = self._now()
+        twin.examples, twin._shared, twin._mean = self.examples.copy(), False, list(self._mean)
         twin.weights = self._new_weights(self.weights.weight.shape[1])
         for target, source in _pairs(twin.weights, self.weights):
             target[:, : self.n_features] = source[:, : self.n_features]
@@ -241,22 +248,22 @@ class Blocks:
         lanes = Lanes(self.lanes, self.learning(), self.examples, mistakes)
         learn = learn_regularized_blocks if rule.learner == REGULARIZED_WINNOW else learn_blocks
         learn(examples, np.arange(len(examples.rows.indptr) - 1), rule, lanes, self.weights, scores)
-        self._mean = None
+        self.changed()
         return self.count_by_category(mistakes)
 
     def score(self, rows: Rows, n_threads: int) -> NDArray[np.float32]:
         """Return the scores, (rows, categories), made by threads over ranges of rows."""
-        n_rows = len(rows.indptr) - 1
-        scores = np.empty((n_rows, self.n_categories), dtype=np.float32)
-        rows, weight = self._scoring(rows)
+        n_rows, now = len(rows.indptr) - 1, self._now()
+        scores = np.empty((n_rows, now.n_categories), dtype=np.float32)
+        rows, weight = now._scoring(rows)
 
         def score_part(first: int, last: int) -> None:
-            score_rows(rows, first, last, self.lanes, weight, scores)
+            score_rows(rows, first, last, now.lanes, weight, scores)
 
         if len(rows.indices) * scores.shape[1] <= SLICE_WORK:
             score_part(0, n_rows)
         else:
-            parts = slices(np.arange(n_rows), np.diff(rows.indptr) * len(weight), self.width)
+            parts = slices(np.arange(n_rows), np.diff(rows.indptr) * len(weight), now.width)
             on_threads(score_part, parts, n_threads)
         return scores
 
@@ -284,14 +291,14 @@ class Blocks:
 
     def category_weights(self, category: int, features: NDArray[np.integer], last: bool = False) -> NDArray[np.float32]:
         """Return the weights of some features that a category's scores are made of; or the last ones."""
-        block, lane = divmod(category, self.width)
-        if last or not self.start.average:
-            return np.asarray(self.weights.weight[block, features, lane])
-        few = Weights._make(
-            array[block : block + 1, features] if array.shape[1] else array[:1] for array in self.weights
-        )
+        now = self._now()
+        block, lane = divmod(category, now.width)
+        chosen = features.astype(np.intp)  # NumPy crashes where it finds no memory to convert them as it goes
+        if last or not now.start.average:
+            return np.asarray(now.weights.weight[block, :, lane][chosen])
+        few = Weights._make(array[block : block + 1, chosen] if array.shape[1] else array[:1] for array in now.weights)
         mean = aligned_empty(few.weight.shape, np.float32)
-        mean_weights(few, self.examples[block : block + 1], mean)
+        mean_weights(few, now.examples[block : block + 1], mean)
         return np.asarray(mean[0, :, lane])
 
     def discarded(self) -> NDArray[np.int64]:
@@ -302,7 +309,8 @@ class Blocks:
 
     def dense(self) -> NDArray[np.float32]:
         """Return the weights that scores are made of, (features, categories)."""
-        return self.by_category(self.scoring_weight())
+        now = self._now()
+        return now.by_category(now.scoring_weight())
 
     def chosen(self, categories: list[int]) -> "Blocks":
         """Return blocks of some categories alone, in that order."""
@@ -320,19 +328,21 @@ class Blocks:
 
     def changed(self) -> None:
         """Forget what was derived from the weights."""
-        self._mean = None
+        self._mean = []
 
     def scoring_weight(self) -> NDArray[np.float32]:
         """Return the weights that scores are made of, (blocks, features, lanes): the last or the mean ones."""
         if not self.start.average:
             return self.weights.weight
-        if self._mean is None:
-            self._mean = self._means(self.weights, self.n_features)
-        return self._mean
+        known = self._mean[:1]  # of another shape if another thread has just made room
+        if not known or known[0].shape != (len(self.examples), self.n_features, self.width):
+            known = [self._means(self.weights, self.n_features)]
+            self._mean[:] = known
+        return known[0]
 
     def _scoring(self, rows: Rows) -> tuple[Rows, NDArray[np.float32]]:
         """Return rows and weights to score them with; for a few rows, the means of their own features alone."""
-        if not self.start.average or self._mean is not None or len(rows.indices) > self.n_features // 4:
+        if not self.start.average or self._mean or len(rows.indices) > self.n_features // 4:
             return rows, self.scoring_weight()
         features, renumbered = np.unique(rows.indices, return_inverse=True)
         few = Weights._make(array[:, features] if array.shape[1] else array for array in self.weights)

@@ -264,24 +264,28 @@ class MistakeDrivenLearner(MistakeRule):
         checked = as_rows(rows)
         if checked.n_features != blocks.n_features:
             raise RowsError(f"rows have {checked.n_features} features, and the learner has {blocks.n_features}")
-        return self.score_strengths(self.strengths(checked))
+        return self._scores(blocks, self.strengths(checked))
 
     def score_checked(self, rows: Rows) -> NDArray[np.float32]:
         """Return the raw scores of `rows` that are known to be in order, such as those that text features make."""
-        if rows.n_features > self._fitted().n_features:
-            raise RowsError(f"rows have {rows.n_features} features, and the learner has {self.n_features_}")
-        return self.score_strengths(strengths(rows, self.strength, self.normalize, checked=True))
+        blocks = self._fitted()
+        if rows.n_features > blocks.n_features:
+            raise RowsError(f"rows have {rows.n_features} features, and the learner has {blocks.n_features}")
+        return self._scores(blocks, strengths(rows, self.strength, self.normalize, checked=True))
 
     def score_strengths(self, strong: Rows) -> NDArray[np.float32]:
         """Return the raw scores of rows `strong` that hold strengths already."""
-        scores = self._fitted().score(strong, count_threads(self.n_threads))
+        return self._scores(self._fitted(), strong)
+
+    def _scores(self, blocks: Blocks | ListedWeights, strong: Rows) -> NDArray[np.float32]:
+        scores = blocks.score(strong, count_threads(self.n_threads))
         self._limit_untaught(scores)
         return scores
 
     def _limit_untaught(self, scores: NDArray[np.float32]) -> None:
         """Let categories without a positive example score theta at the most; writes `scores`."""
-        untaught = np.ones(scores.shape[1], dtype=np.bool_)
-        untaught[: len(self.positives_)] = self.positives_[: scores.shape[1]] == 0
+        untaught, positives = np.ones(scores.shape[1], dtype=np.bool_), self.positives_
+        untaught[: len(positives)] = positives[: scores.shape[1]] == 0
         if untaught.any():
             scores[:, untaught] = np.minimum(scores[:, untaught], np.float32(self.theta))
 
@@ -350,7 +354,7 @@ class MistakeDrivenLearner(MistakeRule):
     def view(self) -> Self:
         """Return a learner that shares its weights with this one and never grows, for other threads to score with."""
         twin = copy(self)
-        twin._blocks = None if self._blocks is None else self._blocks.view()
+        twin._blocks = None if twin._blocks is None else twin._blocks.view()
         return twin
 
     def _fitted(self) -> Blocks | ListedWeights:

@@ -1,6 +1,5 @@
 """Weights for the features alone that a category has met, kept by feature: learners hold them where `sparse` is set."""
 
-from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,7 +73,7 @@ class ListedWeights:
             if len(source):
                 target[order] = source
         self.lists.counts[:] = counts
-        self._mean: NDArray[np.float32] | None = None
+        self._mean: list[NDArray[np.float32]] = []  # once it is asked for; another list after each change
 
     @classmethod
     def empty(cls, start: Start) -> "ListedWeights":
@@ -102,7 +101,7 @@ class ListedWeights:
 
     def forget_categories(self, count: int) -> None:
         """Know only the first `count` categories again."""
-        self.examples, self._mean = self.examples[:count], None
+        self.examples, self._mean = self.examples[:count], []
         trim_lists(self.lists, count)
 
     def view(self) -> "ListedWeights":
@@ -111,16 +110,22 @@ class ListedWeights:
 
     def copy(self) -> "ListedWeights":
         """Return a copy that shares nothing that may change."""
-        twin = copy(self)
-        twin.examples = self.examples.copy()
-        twin.lists = Lists._make(array.copy() for array in self.lists)
+        twin = self._now()
+        twin.examples, twin._mean = twin.examples.copy(), list(twin._mean)
+        twin.lists = Lists._make(array.copy() for array in twin.lists)
+        return twin
+
+    def _now(self) -> "ListedWeights":
+        """Return what these weights are at this moment, whatever another thread makes of them while one looks."""
+        twin = ListedWeights.__new__(ListedWeights)
+        twin.__dict__.update(self.__dict__)
         return twin
 
     # -- learning and scoring ----------------------------------------------------------------------------------------
 
     def learn(self, examples: Examples, rule: Rule) -> NDArray[np.int64]:
         """Make one pass over rows in the order given; returns the mistakes by category."""
-        mistakes, self._mean = np.zeros(self.n_categories, dtype=np.int64), None
+        mistakes, self._mean = np.zeros(self.n_categories, dtype=np.int64), []
         n_rows = len(examples.rows.indptr) - 1
         for part in slices(np.arange(n_rows), np.diff(examples.rows.indptr), self.n_categories):
             row, last = (int(part[0]), int(part[-1]) + 1) if len(part) else (0, 0)
@@ -129,6 +134,7 @@ class ListedWeights:
                 if wanted:
                     indptr, indices, _, _ = examples.rows
                     self._make_room(indices[indptr[row] : indptr[row + 1]], wanted)
+        self._mean = []
         return mistakes
 
     def _make_room(self, features: NDArray[np.int32], wanted: int) -> None:
@@ -158,13 +164,13 @@ class ListedWeights:
 
     def score(self, rows: Rows, n_threads: int) -> NDArray[np.float32]:
         """Return the scores, (rows, categories), made by threads over ranges of rows."""
-        n_rows, weight = len(rows.indptr) - 1, self._scoring_weight()
-        scores = np.empty((n_rows, self.n_categories), dtype=np.float32)
+        n_rows, now = len(rows.indptr) - 1, self._now()
+        weight, scores = now._scoring_weight(), np.empty((n_rows, now.n_categories), dtype=np.float32)
 
         def score_part(first: int, last: int) -> None:
-            score_listed(rows, first, last, self.lists, weight, scores)
+            score_listed(rows, first, last, now.lists, weight, scores)
 
-        on_threads(score_part, slices(np.arange(n_rows), np.diff(rows.indptr), self.n_categories), n_threads)
+        on_threads(score_part, slices(np.arange(n_rows), np.diff(rows.indptr), now.n_categories), n_threads)
         return scores
 
     # -- looking -----------------------------------------------------------------------------------------------------
@@ -172,17 +178,19 @@ class ListedWeights:
     def _scoring_weight(self) -> NDArray[np.float32]:
         if not self.start.average:
             return self.lists.weight
-        if self._mean is None:
-            mean = np.zeros(len(self.lists.weight), dtype=np.float32)
-            mean_of_entries(self.lists, self.examples, mean)
-            self._mean = mean  # only now: other threads look at it too
-        return self._mean
+        known = self._mean[:1]  # of another length if another thread has just made room
+        if not known or len(known[0]) != len(self.lists.weight):
+            known = [np.zeros(len(self.lists.weight), dtype=np.float32)]
+            mean_of_entries(self.lists, self.examples, known[0])
+            self._mean[:] = known  # only now: other threads look at it too
+        return known[0]
 
     def category_weights(self, category: int, features: NDArray[np.integer], last: bool = False) -> NDArray[np.float32]:
         """Return the weights of some features that a category's scores are made of; or the last ones."""
         found = np.empty(len(features), dtype=np.float32)
-        weight = self.lists.weight if last else self._scoring_weight()
-        weights_of(self.lists, category, np.asarray(features, dtype=np.int64), weight, found)
+        now = self._now()
+        weight = now.lists.weight if last else now._scoring_weight()
+        weights_of(now.lists, category, np.asarray(features, dtype=np.int64), weight, found)
         return found
 
     def discarded(self) -> NDArray[np.int64]:
@@ -196,21 +204,24 @@ class ListedWeights:
         matrix[features, self.lists.categories[places]] = self._scoring_weight()[places]
         return matrix
 
-    def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _places(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the feature of each entry and where it stands, list by list."""
         counts = self.lists.counts
-        features = np.repeat(np.arange(self.n_features), counts)
-        firsts = np.cumsum(counts) - counts
-        return features, np.arange(len(features)) - np.repeat(firsts - self.lists.starts, counts)
+        features = np.repeat(np.arange(self.n_features, dtype=np.int32), counts)
+        places = np.repeat(self.lists.starts - (np.cumsum(counts) - counts), counts)
+        places += np.arange(len(places))
+        return features, places
 
     def entries(self, scoring: bool = False) -> Entries:
         """Return all entries, by category; with the last weights, or with those that scores are made of."""
         features, places = self._places()
         lists = self.lists._replace(weight=self._scoring_weight()) if scoring else self.lists
+        order = np.argsort(lists.categories[places], kind="stable")
+        features, places = features[order], places[order]
+        del order  # there may be very many entries
         arrays: Any = (array[places] if len(array) else array for array in lists[3:])
         categories, *weights = arrays
-        found = Entries(categories, features.astype(np.int32), *weights)
-        return found.at(np.argsort(found.categories, kind="stable"))
+        return Entries(categories, features, *weights)
 
     def with_entries(self, entries: Entries) -> "ListedWeights":
         """Return weights that hold other entries, by category, of the same features and categories."""

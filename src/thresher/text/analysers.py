@@ -17,8 +17,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher.errors import ParameterError, TextError
+from thresher.feature_checks import CONSTANT
 from thresher.kernels.tokens import Tokens
 from thresher.text import derived
 from thresher.text.lemmas import WordMap, lemmatizer, noun_or_verb
@@ -33,8 +35,6 @@ _ALLOWED = (
     "words, lemmas, lemmas:LANGUAGE, nouns-and-verbs, ngrams:2 to 5, sparse:2:WINDOW, sparse:3:WINDOW, sets:sentence, "
     "sets:document, chars:LOW-HIGH, title, joined with +, or functions from str to strings"
 )
-# The feature that every document has, where a model wants one; no text may have it otherwise.
-CONSTANT = "(always)"
 _PLAIN_FIELDS = ("title", "body", "text")
 
 
@@ -86,7 +86,7 @@ class Analyser:
             found = [base] if self._base else []
             found += [make(base) for make in self._makers]
             if fields or "title" in self.parts:
-                found += self._field_tokens(texts, fields, positions)
+                found.append(self._field_tokens(texts, fields, positions))
         found += [_from_function(function, plain) for function in self.functions]
         return found
 
@@ -94,34 +94,39 @@ class Analyser:
         tokens = tokenize(texts, positions)
         return self._map(tokens) if self._map else tokens
 
-    def _field_tokens(self, texts: Sequence[Text], fields: list[Mapping[str, str]], positions: bool) -> list[Tokens]:
+    def _field_tokens(self, texts: Sequence[Text], fields: list[Mapping[str, str]], positions: bool) -> Tokens:
         """Return the tokens of titles and of fields with other names, marked with the field's name."""
-        marked = sorted({name for parts in fields for name in parts} - set(_PLAIN_FIELDS))
         fields = fields or [{}] * len(texts)
+        marked = [self._marked(text, parts) for text, parts in zip(texts, fields, strict=True)]
+        flat = [part for row in marked for part in row.values()]
+        tokens = self._words(flat, positions)
+        prefixes = {name: number for number, name in enumerate({name: None for row in marked for name in row})}
+        counts = np.diff(tokens.documents, prepend=0)
+        which = np.array([prefixes[name] for row in marked for name in row], dtype=np.int64)
+        if positions:
+            wanted = [own.get(name, 0) for row, own in zip(marked, map(_starts, fields), strict=True) for name in row]
+            offset = np.repeat(np.array(wanted, dtype=np.int64) - _places(flat), counts)
+            tokens = tokens._replace(starts=tokens.starts + offset, ends=tokens.ends + offset)
+        documents = np.append(0, tokens.documents)[np.cumsum([len(row) for row in marked], dtype=np.int64)]
+        return derived.prefixed(tokens._replace(documents=documents), list(prefixes), np.repeat(which, counts))
+
+    def _marked(self, text: Text, fields: Mapping[str, str]) -> dict[str, str]:
+        """Return the parts of a text whose words are marked with the part's name, in the order of the names."""
+        marked = {name: part for name, part in fields.items() if name not in _PLAIN_FIELDS}
         if "title" in self.parts:
-            marked.append("title")
-        found = []
-        for name in sorted(marked):
-            column = [
-                _title(text) if name == "title" else parts.get(name, "")
-                for text, parts in zip(texts, fields, strict=True)
-            ]
-            tokens = self._words(column, positions)
-            if positions:
-                offset = np.array([_offset(parts, name) for parts in fields])[derived.document_of(tokens)]
-                tokens = tokens._replace(starts=tokens.starts + offset, ends=tokens.ends + offset)
-            found.append(derived.prefixed(tokens, name))
-        return found
+            marked["title"] = _title(text)
+        return dict(sorted(marked.items()))
 
 
-def _offset(fields: Mapping[str, str], name: str) -> int:
-    """Return at which byte of all fields together one of them starts."""
-    before = []
-    for other, text in fields.items():
-        if other == name or name not in fields:
-            break
-        before.append(text)
-    return sum(len(part) + 1 for part in encode(before))
+def _starts(fields: Mapping[str, str]) -> dict[str, int]:
+    """Return at which byte of all fields together each of them starts."""
+    return dict(zip(fields, _places(list(fields.values())).tolist(), strict=True))
+
+
+def _places(texts: Sequence[str]) -> NDArray[np.int64]:
+    """Return at which byte each text starts where all of them follow one another, with one byte between."""
+    sizes = np.array([len(part) + 1 for part in encode(texts)], dtype=np.int64)
+    return np.cumsum(sizes) - sizes
 
 
 def _check_part(part: Any) -> None:

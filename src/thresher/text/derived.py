@@ -1,16 +1,17 @@
 """Tokens made of tokens: n-grams, sparse n-grams, sets of words, pieces of words, prefixed words, replaced words."""
 
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.kernels.ngrams import cut_names, join_names, joined_length, order_pairs, prefix_names
+from thresher.kernels.ngrams import cut_names, join_names, joined_length, order_pairs
 from thresher.kernels.tokens import Tokens
 from thresher.text.tokens import encode
 
 # What stands between the members of a name. No token holds any of them, so names of different kinds never meet.
-SPACE, TILDE, AMPERSAND = map(ord, " ~&")
+SPACE, TILDE, AMPERSAND, COLON = map(ord, " ~&:")
 NONE = np.zeros(0, dtype=np.int64)
 FARTHEST_IN_SENTENCE, FARTHEST_IN_DOCUMENT = 40, 100
 LONGEST_IN_SETS = 2000  # words of a document that are paired: pairs take much memory
@@ -37,10 +38,18 @@ def joined(tokens: Tokens, members: NDArray[np.int64], mark: int) -> Tokens:
     owners = document_of(tokens)[members[:, -1]]
     order = np.argsort(owners, kind="stable")
     members = np.ascontiguousarray(members[order])
-    letters = np.empty(joined_length(tokens.stops, members), dtype=np.uint8)
-    stops = np.empty(len(members), dtype=np.int64)
-    join_names(tokens.letters, tokens.stops, members, mark, letters, stops)
+    letters, stops = _joined_names(tokens.letters, tokens.stops, members, mark)
     return _located(tokens, members, owners[order], letters, stops)
+
+
+def _joined_names(
+    letters: NDArray[np.uint8], stops: NDArray[np.int64], members: NDArray[np.int64], mark: int
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the names of each row of members with the mark between them, end to end."""
+    joined_letters = np.empty(joined_length(stops, members), dtype=np.uint8)
+    joined_stops = np.empty(len(members), dtype=np.int64)
+    join_names(letters, stops, members, mark, joined_letters, joined_stops)
+    return joined_letters, joined_stops
 
 
 def _located(
@@ -106,13 +115,15 @@ def _shortened(tokens: Tokens, most: int) -> Tokens:
     return Tokens._make([letters, stops, NONE, NONE, *places, np.cumsum(np.minimum(counts, most))])
 
 
-def prefixed(tokens: Tokens, prefix: str) -> Tokens:
-    """Return the tokens with a field's name before them: "title:oil"."""
-    before = np.frombuffer(encode([prefix])[0] + b":", dtype=np.uint8)
-    letters = np.empty(len(tokens.letters) + len(before) * len(tokens.stops), dtype=np.uint8)
-    stops = np.empty(len(tokens.stops), dtype=np.int64)
-    prefix_names(tokens.letters, tokens.stops, before, letters, stops)
-    return tokens._replace(letters=letters, stops=stops, keys=NONE, rests=NONE)
+def prefixed(tokens: Tokens, prefixes: Sequence[str], which: NDArray[np.int64]) -> Tokens:
+    """Return the tokens with the name of a field before them, `which` of the prefixes each: "title:oil"."""
+    before = encode(prefixes)
+    lengths = np.array([len(prefix) for prefix in before], dtype=np.int64)
+    letters = np.concatenate((np.frombuffer(b"".join(before), dtype=np.uint8), tokens.letters))
+    stops = np.concatenate((np.cumsum(lengths), tokens.stops + lengths.sum()))
+    members = np.stack((which, len(prefixes) + np.arange(len(tokens.stops))), axis=1)
+    named, named_stops = _joined_names(letters, stops, members, COLON)
+    return tokens._replace(letters=named, stops=named_stops, keys=NONE, rests=NONE)
 
 
 def pieces(tokens: Tokens, low: int, high: int) -> Tokens:

@@ -3,21 +3,24 @@
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from functools import partial
+from itertools import pairwise
+from reprlib import repr as shown
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import ParameterError, TextError
+from thresher.feature_checks import CONSTANT, MOST_COUNTED, is_count, is_name
 from thresher.growing import extended
 from thresher.kernels.rows import Rows
 from thresher.kernels.tokens import Tokens
 from thresher.kernels.vocabulary import add_counts, rows_from_entries
 from thresher.spilling import SpillingArray, documents_with, give_back, joined_rows, release
-from thresher.text.analysers import CONSTANT, Analyser, Part, Text
+from thresher.text.analysers import Analyser, Part, Text
 from thresher.text.batches import batches
 from thresher.text.derived import NONE, gathered, one_after_the_other
-from thresher.text.tokens import names, places_in
+from thresher.text.tokens import as_tokens, names, places_in
 from thresher.text.vocabulary import Vocabulary, entries
 from thresher.threads import ahead, count_threads
 
@@ -32,7 +35,8 @@ Entries = tuple[NDArray[np.int64], NDArray[np.int64]]
 class FeatureCounts(NamedTuple):
     """What was found in one text: names of features in the order of first sight, and how often each was there.
 
-    It may stand for its text where a model learns one document.
+    It may stand for its text where a model learns or predicts one document. Names are distinct, and counts are whole
+    numbers from 1 to 2**31 - 1.
     """
 
     names: list[str]
@@ -104,14 +108,17 @@ class TextFeatures:
 
     def names_now(self) -> Callable[[NDArray[np.integer]], list[str]]:
         """Return what gives the names of features as they are numbered now, whatever becomes of the numbers."""
-        return partial(_names_of, self.vocabulary.letters, self.vocabulary.stops)
+        vocabulary = self.vocabulary
+        stops = vocabulary.stops  # before the letters, which may become more
+        return partial(_names_of, vocabulary.letters, stops)
 
     @property
     def is_word(self) -> NDArray[np.bool_]:
         """Which features are words or made of them: neither runs of letters, which begin with #, nor the constant."""
-        found = np.ones(self.vocabulary.count, dtype=np.bool_)
+        stops = self.vocabulary.stops
+        found = np.ones(len(stops), dtype=np.bool_)
         if any(part.startswith("chars") for part in self.analyser.parts):
-            found = self.vocabulary.letters[np.append(0, self.vocabulary.stops)[:-1]] != ord("#")
+            found = self.vocabulary.letters[np.append(0, stops)[:-1]] != ord("#")
         found[: int(self.has_constant)] = False
         return found
 
@@ -174,44 +181,37 @@ class TextFeatures:
 
     def rows(self, texts: Iterable[Text], grow: bool = False) -> Rows:
         """Return the texts as rows of the known features; if `grow`, new ones become known."""
+        if not grow:
+            return self._rows(texts, self.vocabulary, grow)
         before = self.vocabulary.count
         try:
-            if isinstance(texts, list) and len(texts) == 1:
-                return self._single_row(texts, grow)
-            counted = list(self._entries(texts, self.vocabulary, grow, FIT_TEXTS if grow else None))
-            found, ends = _concatenated(counted or [(NONE, NONE)])
+            rows = self._rows(texts, self.vocabulary, grow)
             self._count_late()
-            return rows_of_entries(found, ends, NONE, self.vocabulary.count)
         except BaseException:
             self.forget(before)
             raise
+        return rows
 
-    def _single_row(self, texts: list[Text], grow: bool) -> Rows:
+    def _rows(self, texts: Iterable[Text], vocabulary: Vocabulary, grow: bool) -> Rows:
+        if isinstance(texts, list) and len(texts) == 1:
+            return self._single_row(texts, vocabulary, grow)
+        counted = list(self._entries(texts, vocabulary, grow, FIT_TEXTS if grow else None))
+        found, ends = _concatenated(counted or [(NONE, NONE)])
+        return rows_of_entries(found, ends, NONE, vocabulary.count)
+
+    def _single_row(self, texts: list[Text], vocabulary: Vocabulary, grow: bool) -> Rows:
         """Return the row of one text, without the ways of many."""
         if isinstance(texts[0], FeatureCounts):
-            indices, counts = self._row_of(texts[0], grow)
+            indices, counts = _row_of(texts[0], vocabulary, grow)
         else:
             parts = self.analyser(texts)
-            indices, counts = self.vocabulary.counted(parts[0] if len(parts) == 1 else one_after_the_other(parts), grow)
-        self._count_late()
-        return Rows(np.array([0, len(indices)]), indices, counts, self.vocabulary.count)
-
-    def _row_of(self, found: FeatureCounts, grow: bool) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        encoded = [name.encode() for name in found.names]
-        stops = np.cumsum([len(name) for name in encoded], dtype=np.int64)
-        letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-        numbers = self.vocabulary.numbers(Tokens(letters, stops, NONE, NONE, NONE, NONE, NONE, NONE), grow)
-        order = np.argsort(numbers, kind="stable")
-        order = order[numbers[order] >= 0]
-        return numbers[order], np.array(found.counts, dtype=np.float32)[order]
+            indices, counts = vocabulary.counted(parts[0] if len(parts) == 1 else one_after_the_other(parts), grow)
+        return Rows(np.array([0, len(indices)]), indices, counts, vocabulary.count)
 
     def found_in(self, text: Text) -> FeatureCounts:
         """Return the features of a text, whether they are known or not."""
-        counts: dict[str, int] = {}
-        for tokens in self.analyser([text]):
-            for name in names(tokens.letters, tokens.stops):
-                counts[name] = counts.get(name, 0) + 1
-        return FeatureCounts(list(counts), list(counts.values()))
+        numbers, found = _distinct(self.analyser([text]))
+        return FeatureCounts(found, np.bincount(numbers, minlength=len(found)).tolist())
 
     def limit(self, most: int) -> None:
         """Take up no new feature where so many are known, or `max_features`."""
@@ -220,12 +220,12 @@ class TextFeatures:
     def would_know(self, found: FeatureCounts) -> bool:
         """Tell whether a text has a feature that is known, or one that would be if the text were learned."""
         has_room = self.vocabulary.count < self.vocabulary.most
-        return bool(found.names) and (has_room or len(self._row_of(found, grow=False)[0]) > 0)
+        return bool(found.names) and (has_room or len(_row_of(found, self.vocabulary, grow=False)[0]) > 0)
 
     def view(self) -> "TextFeatures":
         """Return features that share what they know with these, and take up nothing that is learned later."""
         twin = copy(self)
-        twin.vocabulary = copy(self.vocabulary)
+        twin.vocabulary = copy(twin.vocabulary)
         return twin
 
     def _count_late(self) -> None:
@@ -258,17 +258,53 @@ class TextFeatures:
         """Return where each feature of a text stands, as (start, end) indices into it.
 
         Fields stand one below the other, in their order, as "\\n".join(text.values()) has them. A feature of a field
-        stands where its word does within that field; what a function of the user's gives stands nowhere.
+        stands where its word does within that field; what a function of the user's gives stands nowhere, nor does what
+        is given as `FeatureCounts`.
         """
+        if isinstance(text, FeatureCounts):
+            return {name: [] for name in text.names}
         plain = text if isinstance(text, str) else "\n".join(text.values())
         begins, ends = places_in(plain)
-        found: dict[str, list[tuple[int, int]]] = {}
-        for tokens in self.analyser([text], positions=True):
-            for i, name in enumerate(names(tokens.letters, tokens.stops)):
-                where = found.setdefault(name, [])
-                if len(tokens.starts):
-                    where.append((int(begins[tokens.starts[i]]), int(ends[tokens.ends[i] - 1])))
-        return found
+        parts = self.analyser([text], positions=True)
+        numbers, found = _distinct(parts)
+        located = np.concatenate([np.full(len(part.stops), len(part.starts) > 0) for part in parts])
+        numbers = numbers[located]
+        order = np.argsort(numbers, kind="stable")
+        firsts = begins[np.concatenate([part.starts for part in parts])[order]].tolist()
+        lasts = ends[np.concatenate([part.ends for part in parts])[order] - 1].tolist()
+        places = list(zip(firsts, lasts, strict=True))
+        stops = np.cumsum(np.bincount(numbers, minlength=len(found))).tolist()
+        return {name: places[start:stop] for name, (start, stop) in zip(found, pairwise([0, *stops]), strict=True)}
+
+
+def _distinct(parts: list[Tokens]) -> tuple[NDArray[np.int32], list[str]]:
+    """Return the number of each token of all parts, in the order of first sight, and the names by their numbers."""
+    seen = Vocabulary()
+    numbers = seen.numbers(one_after_the_other(parts))
+    return numbers, seen.names
+
+
+def _row_of(found: FeatureCounts, vocabulary: Vocabulary, grow: bool) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Return the numbers of the features found that are known, in order, and their counts."""
+    _check_found(found)
+    numbers = vocabulary.numbers(as_tokens(found.names), grow)
+    order = np.argsort(numbers, kind="stable")
+    order = order[numbers[order] >= 0]
+    return numbers[order], np.array(found.counts, dtype=np.float32)[order]
+
+
+def _check_found(found: FeatureCounts) -> None:
+    """Raise a TextError unless these are names of features, each once, and how often a text has them."""
+    names, counts = found
+    if not isinstance(names, list | tuple) or not isinstance(counts, list | tuple) or len(names) != len(counts):
+        raise TextError("FeatureCounts must be a list of names and a list of as many counts")
+    for name, count in zip(names, counts, strict=True):
+        if not is_name(name):
+            raise TextError(f"{shown(name)} is not the name of a feature (allowed: text, but not {CONSTANT!r})")
+        if not is_count(count):
+            raise TextError(f"feature {shown(name)} has the count {shown(count)} (allowed: 1 to {MOST_COUNTED})")
+    if len(set(names)) < len(names):
+        raise TextError("FeatureCounts must name each feature once")
 
 
 def _names_of(letters: NDArray[np.uint8], stops: NDArray[np.int64], numbers: NDArray[np.integer]) -> list[str]:

@@ -17,6 +17,7 @@ from thresher.spilling import documents_with, is_spilled, joined_rows, parts_of
 WEIGHED = ("tfidf", "cosine")
 IDF_RANGE = 1e-6, 1e6  # it is a logarithm over a mean of others: near 1
 _MOST_IN_TABLE = 1 << 16
+_MOST_EXACT = 1 << 24  # places up to here are exact as float32, which the kernel is compiled for
 
 
 def inverse_frequencies(rows: Rows, constant: bool = False) -> NDArray[np.float32]:
@@ -86,7 +87,7 @@ def _weighed(
         found = cosine_rows(*rows[:3], _logarithms(largest), idf, documents, np.float32(constant))
     else:
         values, places = np.unique(rows.data, return_inverse=True)
-        counts = places.astype(np.float32)
+        counts: Any = places.astype(np.float32) if len(values) <= _MOST_EXACT else places
         found = cosine_rows(*rows[:2], counts, _dampened(values), idf, documents, np.float32(constant))
     return Rows(*found, rows.n_features)
 

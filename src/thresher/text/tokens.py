@@ -61,6 +61,13 @@ def encode(texts: Sequence[str]) -> list[bytes]:
     return encoded
 
 
+def as_tokens(names: Sequence[str]) -> Tokens:
+    """Return names as tokens, as they are."""
+    encoded = [name.encode() for name in names]
+    stops = np.cumsum([len(name) for name in encoded], dtype=np.int64)
+    return Tokens(np.frombuffer(b"".join(encoded), dtype=np.uint8), stops, *[_NONE] * 6)
+
+
 def words(tokens: Tokens) -> list[list[str]]:
     """Return the tokens of each document as strings."""
     flat = names(tokens.letters, tokens.stops)
@@ -84,16 +91,35 @@ def places_in(text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """
     codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
     flags = characters().classes[codes]
-    starts = np.flatnonzero(flags & (COMBINING | SECOND) == 0)
-    starts = np.unique(np.append(0, starts)) if len(codes) else starts
+    is_start = flags & (COMBINING | SECOND) == 0
+    is_start[:1] = True
+    starts = np.flatnonzero(is_start)
     lengths = np.diff(np.append(starts, len(codes)))
     sizes = 1 + (codes > 0x7F) + (codes > 0x7FF) + (codes > 0xFFFF)
     unit = np.repeat(np.arange(len(starts)), lengths)
     begins, ends = np.arange(len(codes)), np.arange(1, len(codes) + 1)
-    for i in np.unique(unit[flags & (NORMALIZE | UNASSIGNED) != 0]):
-        first, last = int(starts[i]), int(starts[i] + lengths[i])
-        if composed(text[first:last]) != text[first:last]:
-            sizes[first:last] = 0
-            sizes[first] = len(composed(text[first:last]).encode())
-            ends[first] = last
+    composed_sizes = np.zeros(len(starts), dtype=np.int64)
+    composed_sizes[unit[flags & (NORMALIZE | UNASSIGNED) != 0]] = 1
+    suspects = np.flatnonzero(composed_sizes)
+    composed_sizes[suspects] = _composed_sizes(text, starts[suspects], lengths[suspects])
+    sizes[composed_sizes[unit] > 0] = 0
+    changed = np.flatnonzero(composed_sizes)
+    sizes[starts[changed]] = composed_sizes[changed]
+    ends[starts[changed]] += lengths[changed] - 1
     return np.repeat(begins, sizes), np.repeat(ends, sizes)
+
+
+def _composed_sizes(text: str, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many bytes each of some runs of characters takes once it is composed; 0 if that changes nothing.
+
+    All runs are composed in one call, a line each: no character composes with a line's end.
+    """
+    runs = [
+        text[first:last].replace("\n", " ")
+        for first, last in zip(starts.tolist(), (starts + lengths).tolist(), strict=True)
+    ]
+    results = composed("\n".join(runs)).split("\n") if runs else []
+    return np.array(
+        [0 if run == result else len(result.encode()) for run, result in zip(runs, results, strict=True)],
+        dtype=np.int64,
+    )

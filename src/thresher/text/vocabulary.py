@@ -60,17 +60,20 @@ class Vocabulary:
     @property
     def stops(self) -> NDArray[np.int64]:
         """Where each name ends in `letters`."""
-        return self._table.stops[: self.count]
+        count = self.count  # before the table: another thread may add names, and a later table has no fewer
+        return self._table.stops[:count]
 
     @property
     def letters(self) -> NDArray[np.uint8]:
         """The names' UTF-8, end to end."""
-        return self._table.letters[: self.stops[-1] if self.count else 0]
+        stops = self.stops
+        return self._table.letters[: stops[-1] if len(stops) else 0]
 
     @property
     def names(self) -> list[str]:
         """The names by their numbers."""
-        return names(self.letters, self.stops)
+        stops = self.stops  # before the letters, which may become more
+        return names(self.letters, stops)
 
     def numbers(self, tokens: Tokens, grow: bool = True, found: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
         """Return the number of each token, -1 for one that is not known; if `grow`, new ones become known.
@@ -91,9 +94,11 @@ class Vocabulary:
         size, keys = len(tokens.stops), _keys(tokens)
         numbers, indices, counts = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.float32)
         most = self.most if grow else 0
-        done, self.count, filled = number_and_count(
+        done, known, filled = number_and_count(
             tokens.letters, tokens.stops, *keys, self.count, most, self._table, numbers, indices, counts
         )
+        if grow:  # what looks must not write: another thread may be adding names
+            self.count = known
         if done < size:
             self._make_room(tokens, done)
             self._add(tokens, numbers)

@@ -1,19 +1,55 @@
 """What a model says, as JSON takes it: the objects that `thresher predict --json` prints, and more if asked."""
 
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from thresher.categorizer import Categorizer
 from thresher.datasets.document import Document
-from thresher.explanation import Change, Explanation, is_piece
+from thresher.explaining import explain_all
+from thresher.explanation import Correction, Explanation
 from thresher.journal import Record
 from thresher.predicted import record
 from thresher.text.analysers import Text
 from thresher.web.pool import plain
+from thresher.web.problems import Problem
 
 EXCERPT = 400  # letters
+MOST_DETAILED = 1000  # documents of one request with details or explanations
+MOST_EXPLAINED = 20  # categories of one document
+EXPLAINED_LETTERS = 500_000  # of one request: the letters of each text, once for each category that is explained
+LEAST_EXPLAINED = 200  # letters that each explanation counts as
+_ENTRIES_AT_ONCE = 50_000  # documents x categories that are made into objects before the first is taken
+_TEXTS_AT_ONCE = 3072
 _SHOWN_WORDS, _STRONGEST_WORDS = 12, 20
+_TOO_MUCH = (
+    f"explanations are given for {EXPLAINED_LETTERS:,} letters at a time, a text counted once for each category "
+    "(send less, or name one category)"
+)
+
+
+def answered(
+    model: Categorizer, texts: list[Text], ids: list[str], *, top: int | None, details: bool, explain: bool | str
+) -> Iterator[dict[str, Any]]:
+    """Yield the categories of texts, and the words that decided if they are asked for; some texts at a time."""
+    if (details or explain is not False) and len(texts) > MOST_DETAILED:
+        said = f"details and explanations are given for {MOST_DETAILED:,} documents at a time"
+        raise Problem(422, f"{said} (send fewer, or stream them)")
+    most, left = min(top or len(model.categories), len(model.categories)), EXPLAINED_LETTERS
+    step = max(min(_ENTRIES_AT_ONCE // max(most, 1), _TEXTS_AT_ONCE), 1)
+    for first in range(0, len(texts), step):
+        some = texts[first : first + step]
+        found = categorized(model, some, ids[first : first + step], top=top, details=details)
+        for answer, text in zip(found, some, strict=True):
+            if explain is not False:
+                names = _explained_names(model, answer, explain)
+                left -= len(names) * max(len(plain(text)), LEAST_EXPLAINED)
+                if left < 0:
+                    raise Problem(422, _TOO_MUCH)
+                answer["explanations"] = explanations(model, text, names)
+            yield answer
 
 
 def categorized(
@@ -42,15 +78,19 @@ def _add_details(model: Categorizer, text: Text, answer: dict[str, Any]) -> None
         }
 
 
-def explanations(model: Categorizer, text: Text, answer: dict[str, Any], wanted: bool | str) -> list[dict[str, Any]]:
-    """Return the words that decided: of the category named, or of those accepted, or else of the best."""
+def _explained_names(model: Categorizer, answer: dict[str, Any], wanted: bool | str) -> list[str | None]:
+    """Return which categories to explain: the one named, or the best of those accepted, or else the best (None)."""
     if not model.categories or not model.learner.is_fitted:
         return []
     if isinstance(wanted, str):
-        names: list[str | None] = [wanted]
-    else:
-        names = [*(entry["category"] for entry in answer["categories"] if entry["score"] > 1)] or [None]
-    return [_explained(model.explain(text, name), plain(text)) for name in names]
+        return [wanted]
+    accepted = (entry["category"] for entry in answer["categories"] if entry["score"] > 1)
+    return list(islice(accepted, MOST_EXPLAINED)) or [None]
+
+
+def explanations(model: Categorizer, text: Text, names: Sequence[str | None]) -> list[dict[str, Any]]:
+    """Return the words that decided of each category named; None is the best."""
+    return [_explained(found, plain(text)) for found in explain_all(model, text, names)] if names else []
 
 
 def _explained(found: Explanation, text: str) -> dict[str, Any]:
@@ -62,14 +102,13 @@ def _explained(found: Explanation, text: str) -> dict[str, Any]:
     return found.verdict() | {"words": words}
 
 
-def changed_words(changes: dict[str, list[Change]]) -> dict[str, list[dict[str, Any]]]:
+def changed_words(correction: Correction) -> dict[str, list[dict[str, Any]]]:
     """Return the words whose weights a correction changed most, by category."""
-    found = {}
-    for name, own in changes.items():
-        words = [change for change in own if not is_piece(change.name)] or own
-        most = sorted(words, key=lambda change: -abs(change.after - change.before))[:_SHOWN_WORDS]
-        found[name] = [{"word": change.name, "before": change.before, "after": change.after} for change in most]
-    return found
+    found = correction.largest_changes(_SHOWN_WORDS)
+    return {
+        name: [{"word": change.name, "before": change.before, "after": change.after} for change in changes]
+        for name, changes in found.items()
+    }
 
 
 def about(model: Categorizer) -> dict[str, Any]:

@@ -1,18 +1,19 @@
 """The application that a server runs: all routes of a service, behind its guard."""
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 
 from thresher import __version__
 from thresher.errors import ThresherError
-from thresher.web.description import described
+from thresher.web.description import described, route
 from thresher.web.guards import Guard, Rules
 from thresher.web.meters import Meters
 from thresher.web.problems import Problem
 from thresher.web.routes import categories, categorize, corrections, documents, health, model, page
-from thresher.web.routes.shared import Route, refused
+from thresher.web.routes.shared import Answer, Route, look, refused, written
 from thresher.web.service import Service
 
 _TOLD = (Problem, ThresherError, MemoryError, ClientDisconnect, HTTPException, RequestValidationError, Exception)
@@ -24,6 +25,7 @@ def create_app(service: Service, rules: Rules) -> Guard:
         title="Thresher",
         version=__version__,
         summary="Sorts text into categories, learns from every correction, and says which words decided.",
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -40,5 +42,9 @@ def create_app(service: Service, rules: Rules) -> Guard:
     page.add_routes(app)
     health.add_routes(app, service, meters)
     corrections.add_routes(app, service)
-    app.openapi = lambda: described(app)  # type: ignore[method-assign]
+
+    @app.get("/openapi.json", include_in_schema=False, **route("reader", None))
+    async def openapi(request: Request) -> Response:
+        return Answer(await look(request, service.pools.quick, lambda: written(described(app))))
+
     return Guard(app, rules, meters)

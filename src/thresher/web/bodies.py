@@ -158,7 +158,13 @@ class OptionsIn(Body):
 
 
 class CategorizeIn(OptionsIn):
-    """One document, or many, and how to answer."""
+    """One document, or many, and how to answer.
+
+    Details and explanations are given for at most 1,000 documents. Explanations are given for the 20 best accepted
+    categories of a document and for at most 500,000 letters: a text counts once for each category that is explained,
+    and for 200 letters at least. An answer has at most 50,000,000 bytes. Beyond these limits the answer is 422. Stream
+    the documents, or name one category.
+    """
 
     forms = _forms("text", "document", "documents")
     says = "categorize takes a text, a document to review or a list of documents: one of these"
@@ -261,7 +267,9 @@ class ReloadIn(Body):
 
 
 class BackupIn(Body):
-    """Nothing; but a page of another origin cannot send even that as JSON."""
+    """Whether the copy is only there to be moved away: if nobody does so, it is removed later."""
+
+    temporary: bool = False
 
 
 def checked(kind: type[Model], found: Any) -> Model:

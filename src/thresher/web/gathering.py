@@ -1,10 +1,15 @@
 """Short texts that come at the same time are categorized in one call: eight cost hardly more than one."""
 
 import asyncio
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from thresher.text.analysers import Text
 from thresher.web.service import Service
+
+_FEW_TEXTS = 64
+_FEW_LETTERS = 4000  # of one text
+_LITTLE_WORK = 4_000_000  # letters x categories
 
 
 class Waiting(NamedTuple):
@@ -13,6 +18,21 @@ class Waiting(NamedTuple):
     text: Text
     id: str
     answer: "asyncio.Future[dict[str, Any]]"
+
+
+def is_short(service: Service, text: Text) -> bool:
+    """Tell whether a text takes so little time that another thread would cost more than it spares."""
+    return letters_of(text) <= _FEW_LETTERS and _work(service, text) <= _LITTLE_WORK
+
+
+def letters_of(text: Text) -> int:
+    """Return how long a text is, with all of its fields."""
+    return len(text) if isinstance(text, str) else sum(map(len, text.values()))
+
+
+def _work(service: Service, text: Text) -> int:
+    """Return what a text costs: its letters, and some more for what is said of it, for each category."""
+    return (letters_of(text) + 500) * max(len(service.view.categories), 100)
 
 
 class Gathering:
@@ -32,14 +52,21 @@ class Gathering:
         return await answer
 
     def _answer(self) -> None:
-        waiting, self._waiting = self._waiting, []
+        """Answer those who wait; of very many only the first, so that others have their turn before the rest."""
+        ends = accumulate(_work(self._service, one.text) for one in self._waiting[:_FEW_TEXTS])
+        count = max(sum(end <= _LITTLE_WORK for end in ends), 1)
+        waiting, self._waiting = self._waiting[:count], self._waiting[count:]
+        if self._waiting:
+            asyncio.get_running_loop().call_soon(self._answer)
+        self._settle(waiting)
+
+    def _settle(self, waiting: list[Waiting]) -> None:
         try:
             found = self._found(waiting)
         except Exception as error:
             if len(waiting) > 1:  # whoever is at fault alone is told
                 for one in waiting:
-                    self._waiting = [one]
-                    self._answer()
+                    self._settle([one])
             else:
                 _settle(waiting[0], error)
             return
@@ -48,7 +75,7 @@ class Gathering:
 
     def _found(self, waiting: list[Waiting]) -> list[dict[str, Any]]:
         texts, ids = [one.text for one in waiting], [one.id for one in waiting]
-        return self._service.categorize(texts, ids, top=None, details=False, explain=False)
+        return list(self._service.categorize(texts, ids, top=None, details=False, explain=False))
 
 
 def _settle(one: Waiting, found: dict[str, Any] | Exception) -> None:

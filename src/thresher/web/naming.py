@@ -3,11 +3,18 @@
 import difflib
 import unicodedata
 from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
 
 from thresher.web.problems import Problem
 
-COMPARED = 500  # names
-_DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+MOST_COMPARED = 50  # names: to compare two takes long
+LONGEST_COMPARED = 60  # letters
+_MARKS = frozenset("\u061c\u200e\u200f")  # of direction, for a letter at a time: part of some scripts
+_COUNTED = 64  # numbers that letters, and pairs of letters, are counted under
+_AT_ONCE = 4096
 
 
 def clean(name: str) -> str:
@@ -15,39 +22,108 @@ def clean(name: str) -> str:
     return unicodedata.normalize("NFC", name).strip()
 
 
-def known_name(name: str, known: Sequence[str], *, create: bool) -> str:
-    """Return a category's name as it is known or, if it may be created, as a new one has it."""
-    new = clean(name)
-    if name in known or new in known:
-        return name if name in known else new
-    check_new(new, known)
-    if not create:
-        raise Problem(422, "a category is unknown (create_category makes it)", nearest=nearest(new, known))
-    return new
+class CategoryNames:
+    """The names of a model's categories, to be looked up however many there are.
+
+    Parameters
+    ----------
+    names : sequence of str
+        All of them. What is known of them is made once, when it is first asked for.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.names)
+
+    @cached_property
+    def _by_letters(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name in self.names:
+            found.setdefault(name.casefold(), []).append(name)
+        return found
+
+    @cached_property
+    def _counts(self) -> NDArray[np.uint8]:
+        parts = range(0, len(self.names), _AT_ONCE)
+        return np.concatenate([_counts_of(self.names[first : first + _AT_ONCE]) for first in parts])
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._known
+
+    def known_name(self, name: str, *, create: bool) -> str:
+        """Return a category's name as it is known or, if it may be created, as a new one has it."""
+        new = clean(name)
+        if name in self or new in self:
+            return name if name in self else new
+        self.check_new(new)
+        if not create:
+            raise Problem(422, "a category is unknown (create_category makes it)", nearest=self.nearest(new))
+        return new
+
+    def check_known(self, name: str) -> None:
+        """Refuse a name that no category has."""
+        if name not in self:
+            raise Problem(404, "there is no category of this name", nearest=self.nearest(name))
+
+    def check_new(self, name: str, but: Sequence[str] = ()) -> None:
+        """Refuse a name that a category may not have, or that there is in other letters; `but` some may be like it."""
+        check_visible(name)
+        twins = self._by_letters.get(name.casefold(), [])
+        if [other for other in twins if other not in but and other != name]:
+            raise Problem(409, "this category is known in other letters", nearest=twins)
+
+    def nearest(self, name: str) -> list[str]:
+        """Return the names most like one, by their beginnings; of many only those with most letters in common."""
+        name, names = name[:LONGEST_COMPARED], list(self.names)
+        if len(names) > MOST_COMPARED:
+            names = [names[i] for i in self._most_alike(name)]
+        whole: dict[str, list[str]] = {}
+        for other in names:
+            whole.setdefault(other[:LONGEST_COMPARED], []).append(other)
+        found = difflib.get_close_matches(name, list(whole), n=5, cutoff=0.5)
+        return [other for beginning in found for other in whole[beginning]][:5]
+
+    def _most_alike(self, name: str) -> list[int]:
+        """Return which names share most letters and pairs of letters with one, in their order."""
+        own, counts = _counts_of([name])[0], self._counts
+        shared = np.concatenate(
+            [
+                np.minimum(counts[first : first + _AT_ONCE], own).sum(axis=1, dtype=np.float32)
+                for first in range(0, len(counts), _AT_ONCE)
+            ]
+        )
+        alike = shared / (counts.sum(axis=1, dtype=np.float32) + own.sum(dtype=np.float32))
+        best = np.argpartition(-alike, MOST_COMPARED)[:MOST_COMPARED]
+        return sorted(best.tolist())
 
 
-def check_known(name: str, known: Sequence[str]) -> None:
-    """Refuse a name that no category has."""
-    if name not in known:
-        raise Problem(404, "there is no category of this name", nearest=nearest(name, known))
-
-
-def check_new(name: str, known: Sequence[str], but: Sequence[str] = ()) -> None:
-    """Refuse a name that a category may not have, or that there is in other letters; `but` some may be like it."""
-    check_visible(name)
-    twins = [other for other in known if other.casefold() == name.casefold()]
-    if [other for other in twins if other not in but and other != name]:
-        raise Problem(409, "this category is known in other letters", nearest=twins)
+def check_distinct(names: Sequence[str]) -> None:
+    """Refuse names that differ from one another in capitals alone."""
+    found: dict[str, str] = {}
+    for name in names:
+        other = found.setdefault(name.casefold(), name)
+        if other != name:
+            raise Problem(409, "two of these categories differ in capitals alone", nearest=[other])
 
 
 def check_visible(name: str) -> None:
-    """Refuse a name that holds what cannot be seen; marks of direction are part of some scripts."""
-    if any(unicodedata.category(letter) in ("Cc", "Cf") and letter not in _DIRECTIONS for letter in name):
+    """Refuse a name that holds what cannot be seen, or what turns the letters after it around."""
+    unseen = [letter for letter in name if unicodedata.category(letter) in ("Cc", "Cf")]
+    if not _MARKS.issuperset(unseen) or len(unseen) == len(name):
         raise Problem(422, "a category's name holds letters that cannot be seen")
 
 
-def nearest(name: str, known: Sequence[str]) -> list[str]:
-    """Return the names most like one; of very many only those about as long, for to compare two takes long."""
-    if len(known) > COMPARED:
-        known = sorted(known, key=lambda other: abs(len(other) - len(name)))[:COMPARED]
-    return difflib.get_close_matches(name, known, n=5, cutoff=0.5)
+def _counts_of(names: Sequence[str]) -> NDArray[np.uint8]:
+    """Return how often each name's beginning has each letter and each pair of them, under a few numbers."""
+    letters = np.array(names, dtype=f"U{LONGEST_COMPARED}").view(np.uint32).reshape(len(names), LONGEST_COMPARED)
+    pairs = letters[:, :-1] * np.uint32(31) + letters[:, 1:]
+    rows = np.arange(len(names), dtype=np.int64)[:, np.newaxis] * 2 * _COUNTED
+    placed = [
+        (rows + found % _COUNTED + shift)[there]
+        for found, there, shift in ((letters, letters > 0, 0), (pairs, letters[:, 1:] > 0, _COUNTED))
+    ]
+    counts = np.bincount(np.concatenate(placed), minlength=2 * _COUNTED * len(names))
+    return counts.reshape(len(names), 2 * _COUNTED).astype(np.uint8)

@@ -130,10 +130,11 @@ class Undone(BaseModel):
 
 
 class MeasuredOn(BaseModel):
-    """What was measured on: documents held out, or those that the model has learned."""
+    """The documents measured on, held out or learned; and how many held-out ones were taught and are left out."""
 
     documents: int
     held_out: bool
+    taught: int
 
 
 class CategoryRow(BaseModel):
@@ -240,6 +241,7 @@ class Stats(BaseModel):
     curve: list[dict[str, float]]
     drift: dict[str, Any]
     users: dict[str, int]
+    other_users: int
     holdout: dict[str, Any] | None
     documents: dict[str, int]
 

@@ -4,14 +4,15 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable
+from itertools import chain, count
 from typing import NamedTuple
 
 from thresher.errors import ThresherError
-from thresher.journal import Journal
+from thresher.journal import LONGEST_ID, Journal
 from thresher.text.analysers import Text
 from thresher.web.problems import Problem
 
-MOST_DOCUMENTS, MOST_LETTERS = 200_000, 500_000_000
+MAX_DOCUMENTS, MAX_BYTES = 200_000, 500_000_000  # of UTF-8, which is what they take in memory at the most
 STATES = ("open", "unsure", "done")
 
 
@@ -40,6 +41,10 @@ def plain(text: Text) -> str:
     return text if isinstance(text, str) else "\n".join(text.values())
 
 
+def _size(document: Pooled) -> int:
+    return len(document.plain.encode())
+
+
 class Pool:
     """The documents to review of a service. Only the thread that owns the journal may change them.
 
@@ -52,25 +57,22 @@ class Pool:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self.documents = {id: Pooled(id, text, state) for id, text, state in journal.documents()}
-        self._letters = sum(len(document.plain) for document in self.documents.values())
+        self._bytes = sum(map(_size, self.documents.values()))
         self.version = 0  # changes with the documents, not with their states
 
     def add(self, documents: Iterable[tuple[str | None, Text]]) -> tuple[int, int]:
         """Keep documents that are not known yet; returns how many were added and how many are known."""
         new: dict[str, Pooled] = {}
-        count = 0
-        for id, text in documents:
-            count += 1
+        listed = list(documents)
+        for id, text in listed:
             mark = hashlib.sha256(json.dumps(text).encode()).hexdigest()
-            name = id or mark[:16]
-            known = self.documents.get(name) or new.get(name)
-            if known is not None and known.text != text:  # another document, which was given the same name
-                name = f"{name}-{mark[:6]}"
+            name = self._free_name(id or mark[:16], mark, text, new)
             if name not in self.documents:
                 new.setdefault(name, Pooled(name, text, "open"))
-        letters = sum(len(document.plain) for document in new.values())
-        if len(self.documents) + len(new) > MOST_DOCUMENTS or self._letters + letters > MOST_LETTERS:
-            raise PoolFullError(f"there is room for {MOST_DOCUMENTS:,} documents to review, and not for so many more")
+        size = sum(map(_size, new.values()))
+        if len(self.documents) + len(new) > MAX_DOCUMENTS or self._bytes + size > MAX_BYTES:
+            room = f"{MAX_DOCUMENTS:,} documents to review, and {MAX_BYTES // 10**6} MB of them"
+            raise PoolFullError(f"there is room for {room} (review or delete some first)")
         with self._journal.transaction() as connection:
             rows = [
                 (document.id, json.dumps(document.text, ensure_ascii=False), document.state)
@@ -78,9 +80,27 @@ class Pool:
             ]
             connection.executemany("INSERT INTO documents VALUES (?, ?, ?)", rows)
         self.documents = self.documents | new  # whoever looks at them now goes on with the former
-        self._letters += letters
+        self._bytes += size
         self.version += bool(new)
-        return len(new), count - len(new)
+        return len(new), len(listed) - len(new)
+
+    def _free_name(self, name: str, mark: str, text: Text, new: dict[str, Pooled]) -> str:
+        """Return the name of a document, marked if another document has it; no longer than an id may be."""
+        found, marks = name, chain((mark[:6], mark), (f"{mark[:16]}-{number}" for number in count(2)))
+        while (known := self.documents.get(found) or new.get(found)) is not None and known.text != text:
+            end = f"-{next(marks)}"
+            found = name[: LONGEST_ID - len(end)] + end
+        return found
+
+    def remove(self, id: str) -> Pooled:
+        """Delete a document; what was corrected stays corrected."""
+        document = self.get(id)
+        with self._journal.transaction() as connection:
+            connection.execute("DELETE FROM documents WHERE id = ?", (id,))
+        self.documents = {name: other for name, other in self.documents.items() if name != id}
+        self._bytes -= _size(document)
+        self.version += 1
+        return document
 
     def get(self, id: str) -> Pooled:
         """Return a document."""

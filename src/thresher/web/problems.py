@@ -39,6 +39,8 @@ def busy(detail: str) -> Problem:
 
 def as_problem(error: errors.ThresherError | MemoryError) -> Problem:
     """Return what to answer when the library refuses something, or has no room for it."""
+    if isinstance(error, errors.JournalMemoryError):
+        return busy("this is kept, and there is not enough memory to learn it (send the same again later)")
     if isinstance(error, MemoryError):
         return busy("there is not enough memory for this (send less at once, or again later)")
     if isinstance(error, errors.JournalFullError):

@@ -1,6 +1,6 @@
 """How well each category does, on documents held out or on those that the model keeps; the page's tables and curves."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,31 +9,50 @@ from thresher import metrics
 from thresher.categorizer import Categorizer
 from thresher.datasets.document import Document
 from thresher.evaluation import Evaluation, evaluate
+from thresher.metrics import Ints, Truth
 
 _POINTS = 200
 
 
 class Quality(NamedTuple):
-    """What was measured of a model at a position of its journal."""
+    """What was measured of a model at a position of its journal.
+
+    `whole` is the evaluation of all documents held out, `left` the numbers of those that were not taught,
+    `evaluation` that of these, and `rows` holds its rates by category.
+    """
 
     position: int
-    held_out: bool
+    whole: Evaluation
+    left: Ints
     evaluation: Evaluation
     rows: dict[str, dict[str, Any]]
 
     @property
     def macro_f1(self) -> float:
         """The mean F1 of the categories that have documents."""
-        known = [row["f1"] for row in self.rows.values() if row["positives"]]
-        return float(np.mean(known)) if known else 0.0
+        return macro_f1(self.evaluation.truth, self.evaluation.accepted)
 
 
-def measured(model: Categorizer, position: int, holdout: Sequence[Document]) -> Quality:
-    """Measure a model on documents held out or, where there are none, on those it keeps and knows all categories of."""
-    found = evaluate(model, list(holdout)) if holdout else evaluate_kept(model)
-    found = found.of_categories(model.categories)
-    rows = {row["category"]: row for row in found.summary()["per_category"]}
-    return Quality(position, bool(holdout), found, rows)
+def macro_f1(truth: Truth, accepted: Truth) -> float:
+    """Return the mean F1 of the categories that have documents; 0 if none has."""
+    counts = metrics.Counts(truth.shape[1]).update(truth, accepted)
+    known = counts.f1()[counts.positives > 0]
+    return float(np.mean(known)) if len(known) else 0.0
+
+
+def measured(
+    model: Categorizer, position: int, holdout: Sequence[Document], taught: Collection[int] = frozenset()
+) -> Quality:
+    """Measure a model on documents held out or, where there are none, on those it keeps and knows all categories of.
+
+    `taught` holds the numbers of the documents held out that are left out, as the model has learned them.
+    """
+    whole = evaluate(model, list(holdout)) if holdout else evaluate_kept(model)
+    whole = whole.of_categories(model.categories)
+    left = np.array([number for number in range(len(whole.ids)) if number not in taught], dtype=np.int64)
+    found = whole.of_documents(left) if taught else whole
+    rows = {row["category"]: row for row in found.summary()["per_category"]} if len(left) else {}
+    return Quality(position, whole, left, found, rows)
 
 
 def evaluate_kept(model: Categorizer) -> Evaluation:

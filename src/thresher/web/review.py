@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from itertools import chain, zip_longest
+from itertools import accumulate, chain, zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +13,10 @@ from thresher.replay import features_digest
 from thresher.web import answers
 from thresher.web.pool import Pool, Pooled
 
+MOST_SHOWN = 2_000_000  # letters of documents on one page of the queue
 ORDERS = ("uncertain", "random", "diverse")
 _AT_ONCE = 1000
+_MAX_ORDERS = 8  # that are kept: one of 200,000 documents takes 5 MB
 _PATIENCE = 10  # an order is made anew when it is so many times as old as it took to make
 
 
@@ -55,9 +57,10 @@ class Queue:
         if made is not None and (made[0] == state or (made[0][1] == state[1] and now - made[1] < _PATIENCE * made[2])):
             return made[3]
         found = certainty_of(model, list(pool.documents.values()), category)
-        if len(self._made) > 100:
-            self._made.clear()
-        self._made[category] = state, time.monotonic(), time.monotonic() - now, found
+        others = [(name, order) for name, order in list(self._made.items()) if name != category]
+        self._made = dict(others[1 - _MAX_ORDERS :]) | {
+            category: (state, time.monotonic(), time.monotonic() - now, found)
+        }
         return found
 
 
@@ -102,6 +105,12 @@ def reviewed(model: Categorizer, document: Pooled, category: str | None) -> dict
         "in_range": in_range(model, distance, chances),
         "digest": features_digest(model.features.found_in(document.text)),
     }
+
+
+def few_letters(documents: list[Pooled]) -> list[Pooled]:
+    """Return the first documents, at least one, as many as have together no more letters than one page may show."""
+    ends = accumulate(len(document.plain) for document in documents)
+    return documents[: max(sum(end <= MOST_SHOWN for end in ends), 1)]
 
 
 def disagreement(said: list[dict[str, Any]]) -> list[str]:

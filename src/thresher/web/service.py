@@ -7,8 +7,10 @@ journal, goes through `write`.
 import errno
 import logging
 import secrets
+import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +20,7 @@ from thresher import __version__
 from thresher.categorizer import Categorizer
 from thresher.datasets.document import Document
 from thresher.desk import Desk
+from thresher.desk_openings import prepared_folder
 from thresher.errors import JournalBrokenError, JournalError, RepeatedIdError, ThresherError
 from thresher.journal import ADDRESS, LONGEST_ID, Record
 from thresher.renames import Renames
@@ -26,16 +29,19 @@ from thresher.teaching import check_words
 from thresher.text.analysers import Text
 from thresher.web import answers, quality
 from thresher.web.bodies import CategoryChange, CorrectionIn, Merge, NewCategory, NewThreshold, Rename
-from thresher.web.naming import check_known, check_new, clean, known_name
+from thresher.web.naming import CategoryNames, check_distinct, clean
 from thresher.web.pool import Pool
 from thresher.web.problems import Problem, busy
-from thresher.web.review import Queue, disagreement, reviewed
+from thresher.web.review import Queue, disagreement, few_letters, reviewed
 from thresher.web.tally import Tally, categories_in
 from thresher.web.tokens import Holder
 from thresher.web.watch import Watch
+from thresher.web.workers import Pools
 from thresher.web.writer import Writer
+from thresher.whole_file import remove_folder_left, sync_folder
 
 LATEST_MISTAKES = 10
+_FETCHED_WITHIN = 60.0  # seconds in which a temporary backup is locked by the process that moves it
 _log = logging.getLogger("thresher.web")
 Result = TypeVar("Result")
 
@@ -62,6 +68,8 @@ class Service:
     ) -> None:
         self.watch, self._ended = Watch(holdout), ended
         self.state = "starting"
+        self._temporary: dict[str, float] = {}  # backups to be moved away, and when they were made
+        self.pools, self._names = Pools(), CategoryNames([])
         self._forget()
         self._writer = Writer(self._failed)
         self.opening = self._writer.call(lambda: self._open(opened()))
@@ -70,38 +78,39 @@ class Service:
         """Begin without anything that was found out about a model at a position."""
         self.queue = Queue()
         self._digest: tuple[int, str] | None = None
-        self.watch.forget()
 
     def _open(self, desk: Desk) -> None:
         self._forget()
         self.desk, self._remarked = desk, len(desk.remarks)  # who opened it tells of those
         self.pool = Pool(desk.journal)
+        self.watch.begin(desk.model, desk.journal)
         self._read_records()
         self._publish()
         self.state = "ready"
 
     def _read_records(self) -> None:
-        """See what the records that stand now add up to, and what their categories are called."""
+        """Count the records that stand, and read what their categories are called; it takes a second for 100,000."""
         self.renames = Renames.of(self.desk.journal)
         self.tally = Tally(self.desk, self.renames)
+        self.watch.read_taught(self.desk.journal)
 
     def _publish(self) -> None:
         """Let those who look see what is known now, and from time to time measure it."""
         for remark in self.desk.remarks[self._remarked :]:
             _log.warning("%s", remark)
         self._remarked = len(self.desk.remarks)
-        self.shown = self.desk.model.view(), self.desk.position
-        self.watch.published(*self.shown, self.renames)
+        self.shown = self.watch.published(self.desk.model.view(), self.desk.position, self.renames)
+        self.watch.keep(self.desk.journal)
 
     @property
     def view(self) -> Categorizer:
         """The model as it was last published."""
-        return self.shown[0]
+        return self.shown.model
 
     @property
     def position(self) -> int:
         """The record up to which that has learned."""
-        return self.shown[1]
+        return self.shown.position
 
     def _failed(self, error: BaseException) -> None:
         refused = isinstance(error, OSError) and self.state == "starting"  # by the system, which the command line tells
@@ -142,11 +151,18 @@ class Service:
         """How many calls wait for the writing thread."""
         return self._writer.waiting
 
-    def close(self) -> None:
-        """Finish what waits, keep a snapshot and give the journal up."""
+    def close(self, patience: float | None = None) -> None:
+        """Finish what waits, keep a snapshot and give the journal up.
+
+        If the writing thread is not free within `patience` seconds, leave it: what it has acknowledged is in the
+        journal, and the next start learns the rest of it.
+        """
         if self.state != "broken":
             self.state = "ending"
-        self._writer.end(self._close)
+        self.pools.stop()
+        if not self._writer.end(self._close, patience):
+            _log.warning("the service ends before its last task; what was acknowledged is in the journal")
+        self.watch.stop()
 
     def _close(self) -> None:
         if hasattr(self, "desk"):
@@ -154,29 +170,34 @@ class Service:
                 self.desk.journal.close()
             else:
                 self._write_model()
+                self.watch.keep(self.desk.journal)
                 self.desk.close()
 
     def _write_model(self) -> None:
-        """Write the model file anew if something was learned, for those who have no journal; without it all is kept."""
-        if self.desk.journal.fact("written") != self.digest():
-            try:
+        """Write the model file if something was learned, for readers that have no journal; the journal has it all."""
+        try:
+            if self.desk.journal.fact("written") != self.digest():
                 self.desk.write_model()
-            except OSError as error:
-                _log.warning("the model file is left as it was: %s", error.strerror)
+        except (OSError, ThresherError, MemoryError) as error:
+            said = error.strerror if isinstance(error, OSError) else error
+            _log.warning("the model file is left as it was: %s", said or "out of memory")
 
     # -- looking -----------------------------------------------------------------------------------------------------
 
     def categorize(
         self, texts: list[Text], ids: list[str], *, top: int | None, details: bool, explain: bool | str
-    ) -> list[dict[str, Any]]:
-        """Return the categories of texts, and the words that decided if they are asked for."""
+    ) -> Iterator[dict[str, Any]]:
+        """Return the categories of texts one by one, and the words that decided if they are asked for."""
         model = self.view
         if isinstance(explain, str):
-            check_known(explain, model.categories)
-        found = answers.categorized(model, texts, ids, top=top, details=details)
-        if explain is not False:
-            for answer, text in zip(found, texts, strict=True):
-                answer["explanations"] = answers.explanations(model, text, answer, explain)
+            self.names_of(model).check_known(explain)
+        return answers.answered(model, texts, ids, top=top, details=details, explain=explain)
+
+    def names_of(self, model: Categorizer) -> CategoryNames:
+        """Return the names of a model's categories, to look them up."""
+        found = self._names
+        if found.names is not model.categories:
+            found = self._names = CategoryNames(model.categories)
         return found
 
     def queued(
@@ -185,34 +206,32 @@ class Service:
         """Return documents to review, what to look at first, with what the model says of them; and how many match."""
         model, position = self.view, self.position
         if category is not None:
-            check_known(category, model.categories)
+            self.names_of(model).check_known(category)
         wanted = words.casefold()
         found = [
             document
             for document in self.queue.ordered(model, position, self.pool, order, category)
             if document.state == state and (not wanted or wanted in document.plain.casefold())
         ]
-        return [reviewed(model, one, category) for one in found[offset : offset + limit]], len(found)
+        shown = few_letters(found[offset : offset + limit])
+        return [reviewed(model, one, category) for one in shown], len(found)
 
     def with_corrections(self, document: dict[str, Any]) -> dict[str, Any]:
         """Add what teachers said of a document, and where they disagree. On the writing thread."""
         digest = document.pop("digest")
         said = [
             {"seq": record.seq, "user": record.user, "accept": [], "reject": [], "categories": None}
-            | {key: value for key, value in self.renames.renamed(record).items() if key != "document"}
+            | {key: value for key, value in self.renames.renamed(record).items() if key not in ("document", "seeds_of")}
             for record in self.desk.journal.of_features(digest)
         ]
         return document | {"corrections": said, "disagreement": disagreement(said)}
 
     def categories(self) -> dict[str, Any]:
         """Return all categories and how well they do."""
-        model, position = self.shown
-        found = self.watch.measured(model, position, self.renames)
-        rows = [self._category(model, found, name) for name in model.categories]
-        return {"categories": rows, "measured_on": self._measured_on(found)}
-
-    def _measured_on(self, found: quality.Quality | None) -> dict[str, Any]:
-        return {"documents": len(found.evaluation.ids) if found else 0, "held_out": bool(self.watch.holdout)}
+        shown = self.shown
+        found = self.watch.measured(shown)
+        rows = [self._category(shown.model, found, name) for name in shown.model.categories]
+        return {"categories": rows, "measured_on": self.watch.measured_on(shown, found)}
 
     def _category(self, model: Categorizer, found: quality.Quality | None, name: str) -> dict[str, Any]:
         rates = found.rows.get(name, {}) if found else {}
@@ -220,13 +239,13 @@ class Service:
 
     def category(self, name: str) -> dict[str, Any]:
         """Return what is known of one category, but for the latest mistakes."""
-        model, position = self.shown
-        check_known(name, model.categories)
-        found = self.watch.measured(model, position, self.renames)
-        about = self._category(model, found, name)
-        about |= answers.strongest_words(model, name)
+        shown = self.shown
+        self.names_of(shown.model).check_known(name)
+        found = self.watch.measured(shown)
+        about = self._category(shown.model, found, name)
+        about |= answers.strongest_words(shown.model, name)
         about["curve"] = quality.curve(found, name, about["threshold"]) if found else []
-        about["measured_on"] = self._measured_on(found)
+        about["measured_on"] = self.watch.measured_on(shown, found)
         return about
 
     def latest_mistakes(self, name: str) -> list[dict[str, Any]]:
@@ -236,9 +255,7 @@ class Service:
 
     def stats(self) -> dict[str, Any]:
         """Return how the model has done since the journal began."""
-        found = self.watch.measured(*self.shown, self.renames) if self.watch.holdout else None
-        held_out = None if found is None else self.watch.summary(found)
-        return self.tally.summary() | {"holdout": held_out, "documents": self.pool.counts()}
+        return self.tally.summary() | {"holdout": self.watch.summary(self.shown), "documents": self.pool.counts()}
 
     # -- the journal: on the writing thread --------------------------------------------------------------------------
 
@@ -271,6 +288,7 @@ class Service:
         told = taught.correction
         if not taught.repeated:
             self.tally.add(taught.record, wrong=bool(effect["mistakes"]))
+            self.watch.add_taught(taught.record.digest)
             if given.document is not None:
                 self.pool.corrected(given.document)
             self._publish()
@@ -282,7 +300,7 @@ class Service:
             "position": self.desk.position,
             "new_categories": told.new_categories if told else [],
             "effect": effect,
-            "words": answers.changed_words(told.promoted | told.demoted) if told else {},
+            "words": answers.changed_words(told) if told else {},
         }, taught.repeated
 
     def _text_of(self, given: CorrectionIn) -> Text:
@@ -302,9 +320,10 @@ class Service:
         if before is not None:
             said = categories_in(before.body)
             return {name: name if name in said else clean(name) for name in {*named, *given.reject}}
-        known = self.desk.model.categories
-        found = {name: known_name(name, known, create=given.create_category) for name in named}
-        return found | {name: known_name(name, known, create=False) for name in {*given.reject} - named}
+        known = self.names_of(self.desk.model)
+        found = {name: known.known_name(name, create=given.create_category) for name in named}
+        check_distinct([name for name in found.values() if name not in known])
+        return found | {name: known.known_name(name, create=False) for name in {*given.reject} - named}
 
     def change_categories(self, id: str, given: CategoryChange, user: str) -> dict[str, Any]:
         """Keep and apply a change of the categories; seed words of a new one are its first document."""
@@ -316,18 +335,42 @@ class Service:
             names = [clean(name) for name in names]
         if self.desk.journal.by_id(id) is None:
             for name in names if given.change == "new" else [into] if into else []:
-                check_new(name, self.desk.model.categories, but=names)
+                self.names_of(self.desk.model).check_new(name, but=names)
             self._check_words(f"{id} words", words, names)
         elif words and names[0] not in self.desk.model.categories and self.desk.journal.by_id(f"{id} words") is None:
             raise RepeatedIdError("the words of a category that has another name now are something else")
+        position = self.desk.position
         record = self.desk.change_categories(id, given.change, names, into=into, threshold=threshold, user=user)
+        if record.seq > position:  # and not a repeated one
+            self.renames = self.renames.followed_by(record.seq, record.body)
+            if given.change in ("rename", "merge", "retire"):
+                self.tally.rename(names, into or None)
         try:
             if words:
-                self.desk.correct(f"{id} words", " ".join(words), accept=names, user=user)
+                self._give_words(record, words, user)
         finally:
-            self._read_records()
             self._publish()
         return {"seq": record.seq, "id": id, "position": self.desk.position, "categories": self.desk.model.categories}
+
+    def _give_words(self, change: Record, words: Sequence[str], user: str) -> None:
+        """Teach a new category its seed words, and note in their record whose they are."""
+        known = self.desk.journal.by_id(f"{change.id} words")
+        seeds_of = change.seq if known is None else known.body.get("seeds_of")  # version 0.1 did not note it
+        names, text = change.body["names"], " ".join(words)
+        taught = self.desk.correct(f"{change.id} words", text, accept=names, user=user, seeds_of=seeds_of)
+        if not taught.repeated:
+            self.tally.add(taught.record, wrong=bool(taught.record.effect and taught.record.effect["mistakes"]))
+            self.watch.add_taught(taught.record.digest)
+
+    def _words_of(self, change: Record) -> Record | None:
+        """Return the seed words of a new category, and no other correction that has their id."""
+        words = self.desk.journal.by_id(f"{change.id} words")
+        if words is None or words.undone_by is not None or change.body.get("change") != "new":
+            return None
+        if "seeds_of" in words.body:
+            return words if words.body["seeds_of"] == change.seq else None
+        same = (change.seq + 1, change.user, change.body["names"])  # as version 0.1 wrote them
+        return words if (words.seq, words.user, words.body.get("accept")) == same else None
 
     def _check_words(self, id: str, words: Sequence[str], names: list[str]) -> None:
         """Refuse seed words that could not be learned, before there is a category for them."""
@@ -346,10 +389,14 @@ class Service:
         if record.kind == "categories" and not holder.may("admin"):
             raise Problem(403, "this takes the role admin")
         if record.undone_by is None:
-            words = self.desk.journal.by_id(f"{id} words") if record.kind == "categories" else None
-            both = [record.seq, *([words.seq] if words is not None and words.undone_by is None else [])]
+            words = self._words_of(record) if record.kind == "categories" else None
+            both = [record.seq, *([] if words is None else [words.seq])]
             undone_by = self.desk.undo(uuid4().hex, both, user).seq
-            self._read_records()
+            if record.kind == "categories":
+                self._read_records()
+            else:
+                self.tally.undo(self.desk, [record], self.renames)
+                self.watch.read_taught(self.desk.journal)
             self._publish()
             self.pool.undone(record.body.get("document"))
         else:
@@ -364,15 +411,25 @@ class Service:
         shown = [answers.recorded(self.desk.with_effect(record)) for record in found]
         return {"corrections": shown[:limit], "next": shown[limit - 1]["seq"] if len(shown) > limit else None}
 
-    def backup(self) -> dict[str, Any]:
-        """Write a copy of the journal beside it, and return the name of its folder and how many records it has."""
-        name = f"backup-{secrets.token_hex(6)}"
+    def backup(self, *, temporary: bool = False) -> dict[str, Any]:
+        """Write a copy of the journal into its folder, and return the name of the copy and how many records it has.
+
+        A temporary one is removed at the next start, or with a later backup, unless it was moved away by then.
+        """
+        folder = self.desk.journal.folder
+        for old, since in list(self._temporary.items()):
+            if time.monotonic() - since > _FETCHED_WITHIN:
+                remove_folder_left(folder / old)
+                del self._temporary[old]
+        name = f"{'.' if temporary else ''}backup-{secrets.token_hex(6)}"
         try:
-            backup(self.desk.journal, self.desk.journal.folder / name)
+            backup(self.desk.journal, folder / name)
         except OSError as error:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             said = f"the backup could not be written: {str(error.strerror).lower()}"
             raise Problem(507 if full else 503, said) from None
+        if temporary:
+            self._temporary[name] = time.monotonic()
         return {"folder": name, "records": self.desk.position}
 
     def reload(self, new_journal: bool) -> dict[str, Any]:
@@ -385,13 +442,22 @@ class Service:
             return {"changed": False, "digest": self.digest()}
         if not new_journal:
             raise Problem(409, "the file holds another model than this journal's (new_journal puts the journal aside)")
-        folder, path, documents = desk.journal.folder, desk.path, list(self.pool.documents.values())
+        folder, path, anyway = desk.journal.folder, desk.path, desk.journal.anyway
+        self._prepare_journal(path, prepared_folder(folder), anyway)
         self.state = "starting"  # what fails from here on leaves nothing to go on with
         desk.close()
         aside = Path(tempfile.mkdtemp(prefix=f"{folder.name}.before-", dir=folder.parent))
         folder.rename(aside / folder.name)
-        self._open(Desk(path, folder, new=True))
+        self._open(Desk(path, folder, anyway=anyway))  # which takes what was prepared, also if this process dies here
         if (aside / folder.name / ADDRESS).exists():
             (aside / folder.name / ADDRESS).rename(folder / ADDRESS)
-        self.pool.add((document.id, document.text) for document in documents if document.state != "done")
         return {"changed": True, "digest": self.digest()}
+
+    def _prepare_journal(self, path: Path, folder: Path, anyway: bool) -> None:
+        """Begin a journal for another model in a new folder, with the documents that are still to review."""
+        if folder.exists():
+            shutil.rmtree(folder)  # of a process that was killed before it could put the other aside
+        with Desk(path, folder, new=True, anyway=anyway) as new:
+            waiting = [document for document in self.pool.documents.values() if document.state != "done"]
+            Pool(new.journal).add((document.id, document.text) for document in waiting)
+        sync_folder(folder.parent)

@@ -11,7 +11,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -23,9 +23,10 @@ from thresher.journal import ADDRESS
 from thresher.web.app import create_app
 from thresher.web.guards import DEADLINE, LARGEST_HEAD, Rules
 from thresher.web.service import Service
+from thresher.whole_file import whole_file
 
-_GRACE = 8  # seconds for requests to end
-_THREADS = min(32, (os.cpu_count() or 1) + 4)  # for what takes long
+_GRACE = 5  # seconds for requests to end
+_PATIENCE = 2.0  # seconds more for what is being written
 
 
 class PromptProtocol(H11Protocol):
@@ -82,10 +83,18 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, listens: Callable[[], None]) -> None:
         super().__init__(config)
         self._listens = listens
+        self.has_ended = False
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until a signal comes; asyncio ends the threads with one more, for which there may be no memory."""
+        try:
+            super().run(sockets)
+        except RuntimeError:  # can't start new thread
+            if not self.has_ended:
+                raise
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to take requests."""
-        asyncio.get_running_loop().set_default_executor(_started_threads(_THREADS))
         await super().startup(sockets)
         if self.started:
             self._listens()
@@ -95,6 +104,7 @@ class Server(uvicorn.Server):
         closing = asyncio.create_task(self._close_connections())
         try:
             await super().shutdown(sockets)
+            self.has_ended = True
         finally:
             closing.cancel()
 
@@ -120,13 +130,6 @@ class Server(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-
-def _started_threads(count: int) -> ThreadPoolExecutor:
-    """Return threads that run already: one that is started where memory is short may never say that it could not."""
-    pool, all_there = ThreadPoolExecutor(count, thread_name_prefix="looking"), threading.Barrier(count)
-    list(pool.map(lambda _: all_there.wait(), range(count)))
-    return pool
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
@@ -185,9 +188,16 @@ def serve(
             running[0].run(sockets=[listening])
     finally:
         listening.close()
-        service.close()
-    if failures:
-        raise failures[0]
+        try:
+            service.close(_PATIENCE)
+        finally:
+            if failures:  # the reason, even if a signal or a lack of memory comes while it ends
+                raise failures[0]
+
+
+def has_work_left() -> bool:
+    """Tell whether threads still work, for clients that have left: they cannot be ended but with the process."""
+    return threading.active_count() > 1
 
 
 def _is_news(record: logging.LogRecord) -> bool:
@@ -196,12 +206,9 @@ def _is_news(record: logging.LogRecord) -> bool:
 
 
 def announce(folder: Path, url: str, token: str | None) -> Path:
-    """Leave word, for this user alone, where the service answers; returns the file."""
+    """Write where the service answers, for this user alone, and return the file."""
     path = folder / ADDRESS
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        os.fchmod(descriptor, 0o600)  # one that was there may have been open to others
-        os.write(descriptor, json.dumps({"url": url, "token": token, "pid": os.getpid()}).encode())
-    finally:
-        os.close(descriptor)
+    path.unlink(missing_ok=True)  # it may be a link, or have been open to others
+    with whole_file(path, mode=0o600) as file:
+        file.write(json.dumps({"url": url, "token": token, "pid": os.getpid()}).encode())
     return path

@@ -2,25 +2,54 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from thresher.categorizer import Categorizer
 from thresher.datasets.document import Document
+from thresher.errors import JournalFullError
+from thresher.journal import Journal
 from thresher.renames import Renames
+from thresher.replay import features_digest
+from thresher.text.analysers import Text
 from thresher.web import quality
+from thresher.web.alarm import LARGEST_FALL, Past
+from thresher.web.pool import plain
 
-WATCHED = 200  # corrections over which what is measured on documents held out may fall only so far:
-LARGEST_FALL = 0.02
 MEASURED_EVERY = 25  # corrections
 
 
+class Measures:
+    """The measurements of one model while it learns: the last one, and past decisions. Threads may share it."""
+
+    def __init__(self, past: Past) -> None:
+        self.last: quality.Quality | None = None
+        self.past = past
+
+
+class Shown(NamedTuple):
+    """A model as it is published, and what measuring it needs; all of one moment.
+
+    `taught` holds the numbers of the documents held out that the model was taught.
+    """
+
+    model: Categorizer
+    position: int
+    renames: Renames
+    taught: frozenset[int]
+    measures: Measures
+
+
 class Watch:
-    """What was measured of a model, position by position.
+    """Measures a model at its start, while it learns, and when someone asks.
+
+    The thread that writes tells it what is taught and published; any thread may ask for measurements.
 
     Parameters
     ----------
     holdout : sequence of Document
-        Labelled documents, never learned; without any the model is measured, when asked, on what it keeps.
+        Labelled documents to measure on, but for those that are taught; without any the model is measured, when
+        asked, on what it keeps.
     """
 
     def __init__(self, holdout: Sequence[Document]) -> None:
@@ -28,49 +57,94 @@ class Watch:
         self._measuring = ThreadPoolExecutor(1, thread_name_prefix="measuring")
         if holdout:
             self._measuring.submit(int)  # starts it now, when there is memory for it
-        self.forget()
 
-    def forget(self) -> None:
-        """Begin anew, for another model."""
-        self._quality: quality.Quality | None = None
-        self._macro: list[tuple[int, float]] = []
+    def stop(self) -> None:
+        """Measure no more."""
+        self._measuring.shutdown(wait=False, cancel_futures=True)
+
+    def begin(self, model: Categorizer, journal: Journal) -> None:
+        """Begin with a model, perhaps another one. A measurement that is under way does not count for it."""
+        self._measures = Measures(Past(self.holdout, journal))
         self._measured_at = -MEASURED_EVERY
+        self._taught: frozenset[int] = frozenset()
+        self._numbers: dict[str, list[int]] = {}  # of documents held out, by the digest of their features
+        for number, document in enumerate(self.holdout):
+            for digest in {features_digest(model.features.found_in(text)) for text in _texts_of(document)}:
+                self._numbers.setdefault(digest, []).append(number)
 
-    def published(self, model: Categorizer, position: int, renames: Renames) -> None:
-        """Measure a model that has learned, from time to time and on a thread of its own."""
+    def read_taught(self, journal: Journal) -> None:
+        """See in a journal which documents held out are taught."""
+        found = journal.taught(self._numbers)
+        self._taught = frozenset(number for digest in found for number in self._numbers[digest])
+
+    def add_taught(self, digest: str) -> None:
+        """Take note that the text whose features have this digest is taught."""
+        self._taught |= frozenset(self._numbers.get(digest, ()))
+
+    def published(self, model: Categorizer, position: int, renames: Renames) -> Shown:
+        """Return a model as others may see it, and from time to time measure it on another thread."""
+        shown = Shown(model, position, renames, self._taught, self._measures)
         if self.holdout and position - self._measured_at >= MEASURED_EVERY:
             self._measured_at = position
-            self._measuring.submit(self.measured, model, position, renames)
+            self._measuring.submit(self._measure, shown)
+        return shown
 
-    def measured(self, model: Categorizer, position: int, renames: Renames) -> quality.Quality | None:
-        """Return how well the categories do now; None before anything was learned."""
-        found = self._quality
-        if found is None or found.position != position:
-            if not model.categories or not model.learner.is_fitted:
+    def _measure(self, shown: Shown) -> None:
+        """Measure a model, and keep its decisions; not at each restart, but every so many corrections."""
+        found, last = self.measured(shown), shown.measures.past.last()
+        if found is not None and (last is None or found.position - last >= MEASURED_EVERY):
+            shown.measures.past.add(found.position, found.whole)
+
+    def keep(self, journal: Journal) -> None:
+        """Write what a restart needs into the journal, if there is room; it is tried again each time."""
+        with suppress(JournalFullError):
+            self._measures.past.keep(journal)
+
+    def measured(self, shown: Shown) -> quality.Quality | None:
+        """Return how well the categories do; None before anything was learned."""
+        found = shown.measures.last
+        if found is None or found.position != shown.position:
+            if not shown.model.categories or not shown.model.learner.is_fitted:
                 return None
-            found = self._quality = quality.measured(model, position, self._held_out_now(model, renames))
-            if self.holdout:
-                self._macro = [*self._macro, (position, found.macro_f1)][-10 * WATCHED :]
+            found = quality.measured(shown.model, shown.position, self._held_out_now(shown), shown.taught)
+            shown.measures.last = found
         return found
 
-    def _held_out_now(self, model: Categorizer, renames: Renames) -> list[Document]:
+    def _held_out_now(self, shown: Shown) -> list[Document]:
         """Return the documents held out with the names that their categories have now."""
-        known = set(model.categories)
+        known = set(shown.model.categories)
         found = []
         for document in self.holdout:
-            names = (name if name in known else renames.now(name) for name in document.categories)
+            names = (name if name in known else shown.renames.now(name) for name in document.categories)
             found.append(document._replace(categories=tuple(name for name in names if name is not None)))
         return found
 
-    def summary(self, found: quality.Quality) -> dict[str, Any]:
-        """Return what was measured last on documents held out, and whether it has fallen."""
-        first = found.position - WATCHED
-        before = [macro for position, macro in self._macro if position < first][-1:]  # what it was when they began
-        best = max([*before, *(macro for position, macro in self._macro if position >= first)])
+    def measured_on(self, shown: Shown, found: quality.Quality | None) -> dict[str, Any]:
+        """Return how many documents a measurement is of, and what they are."""
         return {
-            "documents": len(found.evaluation.ids),
+            "documents": len(found.left) if found else 0,
+            "held_out": bool(self.holdout),
+            "taught": len(shown.taught),
+        }
+
+    def summary(self, shown: Shown) -> dict[str, Any] | None:
+        """Return the measurement on documents held out, and whether it has fallen; None where there is none."""
+        found = self.measured(shown) if self.holdout else None
+        if found is None:
+            return None
+        counts = {"documents": len(found.left), "taught": len(shown.taught)}
+        if not len(found.left):
+            return counts | {"macro_f1": None, "micro_f1": None, "best_macro_f1": None, "alarm": False}
+        best = max(found.macro_f1, shown.measures.past.best(found.position, found.left))
+        return counts | {
             "macro_f1": found.macro_f1,
             "micro_f1": found.evaluation.counts().micro().f1,
             "best_macro_f1": best,
             "alarm": best - found.macro_f1 > LARGEST_FALL,
         }
+
+
+def _texts_of(document: Document) -> list[Text]:
+    """Return the texts by which a document may be taught: as it is and, where it has fields, in one piece."""
+    content = document.content
+    return [content] if isinstance(content, str) else [content, document.text, plain(content)]

@@ -1,19 +1,14 @@
 """The one thread that touches a model and its journal: whatever writes, or reads the journal, waits in its line."""
 
-import queue
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from contextlib import suppress
-from typing import Any, TypeVar
 
-from thresher.web.problems import busy
+from thresher.web.workers import Workers
 
 LONGEST_LINE = 1000
-Result = TypeVar("Result")
 
 
-class Writer:
+class Writer(Workers):
     """A thread and the line before it.
 
     Parameters
@@ -23,45 +18,21 @@ class Writer:
     """
 
     def __init__(self, failed: Callable[[BaseException], None]) -> None:
-        self._line: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
-        self._failed, self._ending = failed, False
-        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
-        self._thread.start()
+        super().__init__(1, "writer", LONGEST_LINE, f"{LONGEST_LINE} corrections wait already", failed)
 
-    @property
-    def waiting(self) -> int:
-        """How many calls wait."""
-        return self._line.qsize()
+    def end(self, last: Callable[[], None], patience: float | None = None) -> bool:
+        """Do what waits, then the last thing, and end; what comes later is refused.
 
-    def call(self, function: Callable[[], Result]) -> "Future[Result]":
-        """Have a function called in its turn."""
-        if self._ending:
-            raise busy("the service is ending")
-        if self._line.qsize() >= LONGEST_LINE:
-            raise busy(f"{LONGEST_LINE} corrections wait already")
-        future: Future[Result] = Future()
-        self._line.put((future, function))
-        return future
-
-    def end(self, last: Callable[[], None]) -> None:
-        """Do what waits, then the last thing, and end; what comes later is refused."""
-        self._ending = True
-        future: Future[Any] = Future()
-        self._line.put((future, last))
-        self._line.put(None)
-        self._thread.join()
+        Returns False, and leaves the last thing undone, where that has not begun within `patience` seconds.
+        """
+        future: Future[None] = Future()
+        with self._changed:
+            self._ending = True
+            self._line.append((future, last))
+            self._changed.notify()
+        self._threads[0].join(patience)
+        if self._threads[0].is_alive() and future.cancel():
+            return False
+        self._threads[0].join()
         future.result()
-
-    def _run(self) -> None:
-        while (waiting := self._line.get()) is not None:
-            future, function = waiting
-            if not future.set_running_or_notify_cancel():  # whoever asked has left
-                continue
-            try:
-                result = function()
-            except BaseException as error:
-                with suppress(Exception):  # nobody waits for ever, be there no memory even for this
-                    self._failed(error)
-                future.set_exception(error)
-            else:
-                future.set_result(result)
+        return True

@@ -1,6 +1,5 @@
 """The categories: how they do, one of them looked at, and how they are changed."""
 
-import asyncio
 from uuid import uuid4
 
 from fastapi import FastAPI, Request
@@ -8,7 +7,7 @@ from starlette.responses import Response
 
 from thresher.web import bodies, outcomes
 from thresher.web.description import route
-from thresher.web.routes.shared import answer, body_of, holder_of, keep, look_up, user_of
+from thresher.web.routes.shared import Answer, body_of, holder_of, keep, look, look_up, user_of, written
 from thresher.web.service import Service
 
 
@@ -22,15 +21,15 @@ def add_routes(app: FastAPI, service: Service) -> None:
     async def categories(request: Request) -> Response:
         """List the categories and how well they do."""
         service.check_ready()
-        return answer(await asyncio.to_thread(service.categories))
+        return Answer(await look(request, service.pools.quick, lambda: written(service.categories())))
 
     @app.get("/v1/categories/{name:path}", **route("reader", outcomes.Category))
     async def category(request: Request, name: str) -> Response:
         """Show a category: its words, its counts, its curve and its latest mistakes."""
         service.check_ready()
-        found = await asyncio.to_thread(service.category, name)
-        mistakes = await look_up(service, lambda: service.latest_mistakes(name))
-        return answer(found | {"mistakes": mistakes})
+        found = await look(request, service.pools.quick, lambda: service.category(name))
+        mistakes = await look_up(request, service, lambda: service.latest_mistakes(name))
+        return Answer(await look(request, service.pools.quick, lambda: written(found | {"mistakes": mistakes})))
 
     changed = {"category": {"name": "$response.body#/categories/0"}, "undo": {"id": "$response.body#/id"}}
 
@@ -38,6 +37,6 @@ def add_routes(app: FastAPI, service: Service) -> None:
     async def change_categories(request: Request) -> Response:
         """Add a category, give one another name or threshold, join some, or retire one."""
         holder = holder_of(request)
-        given = (await body_of(request, bodies.CategoryChangeIn)).root
-        id = given.id or uuid4().hex
-        return answer(await keep(service, lambda: service.change_categories(id, given, user_of(holder, given.user))))
+        given = (await body_of(request, service, bodies.CategoryChangeIn)).root
+        id, user = given.id or uuid4().hex, user_of(holder, given.user)
+        return Answer(await keep(service, lambda: written(service.change_categories(id, given, user))))

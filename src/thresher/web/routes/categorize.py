@@ -1,7 +1,8 @@
 """What a document is about: one, many or lines of them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -12,15 +13,16 @@ from thresher.errors import ThresherError
 from thresher.text.analysers import Text
 from thresher.web import bodies, outcomes
 from thresher.web.description import content, options_in_query, route
-from thresher.web.gathering import Gathering
+from thresher.web.gathering import Gathering, is_short, letters_of
 from thresher.web.guards import LINES
 from thresher.web.problems import Problem, as_problem
-from thresher.web.routes.lines import Lines, begun, document_of, line_batches
-from thresher.web.routes.shared import answer, is_lines, written_many
+from thresher.web.routes.lines import Lines, begun, line_batches
+from thresher.web.routes.shared import MOST_ANSWERED, Answer, is_lines, look, read, written, written_many
 from thresher.web.service import Service
+from thresher.web.workers import Workers
 
-_FEW_LETTERS = 4000  # up to which a text is categorized at once; longer ones, and many, on another thread
-_MOST_DETAILED = 1000
+_FEW_LETTERS, _FEW_CATEGORIES = 50_000, 10_000  # of one text: so many take a few milliseconds
+_SCORES_AT_ONCE = 20_000  # documents x categories that lines are answered with
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
@@ -37,16 +39,28 @@ def add_routes(app: FastAPI, service: Service) -> None:
         service.check_ready()
         if is_lines(request):
             return Lines(await begun(_lines_of_answers(service, request)), media_type=LINES)
-        options, found = _options(request), bodies.parsed(await request.body())
-        given = bodies.checked(bodies.CategorizeIn, options | found if isinstance(found, dict) else found)
-        texts, ids = _texts_of(service, given)
+        options, body = _options(request), await request.body()
+        given = await read(service, body, partial(_given, options))
         position = service.position
-        if is_short(texts) and not (given.top or given.all or given.details or given.explain):
-            told = [await gathering.categorize(texts[0], ids[0])]
+        plain = not (given.top or given.all or given.details or given.explain)
+        if plain and given.documents is None and is_short(service, text := _text_of(service, given)):
+            found = written(await gathering.categorize(text, _id_of(given)))
         else:
-            told = await _categorized(service, texts, ids, given)
-        found = {"documents": told} if given.documents is not None else told[0]
-        return answer(found, headers={"Thresher-Position": str(position)})
+            found = await look(request, _workers(service, given), partial(_answered, service, given))
+        return Answer(found, headers={"Thresher-Position": str(position)})
+
+
+def _given(options: dict[str, Any], body: bytes) -> bodies.CategorizeIn:
+    found = bodies.parsed(body)
+    return bodies.checked(bodies.CategorizeIn, options | found if isinstance(found, dict) else found)
+
+
+def _workers(service: Service, given: bodies.CategorizeIn) -> Workers:
+    """Return the threads for a request, by how long it may take."""
+    is_quick = given.documents is None and not given.explain and len(service.view.categories) <= _FEW_CATEGORIES
+    if is_quick and letters_of(_text_of(service, given)) <= _FEW_LETTERS:
+        return service.pools.quick
+    return service.pools.long
 
 
 def _options(request: Request) -> dict[str, Any]:
@@ -65,12 +79,12 @@ def _options(request: Request) -> dict[str, Any]:
     return given
 
 
-def _texts_of(service: Service, given: bodies.CategorizeIn) -> tuple[list[Text], list[str]]:
-    if given.document is not None:
-        return [service.pool.get(given.document).text], [given.id or given.document]
-    if given.documents is None:
-        return [given.text or ""], [given.id or "1"]
-    return _listed(given.documents)
+def _text_of(service: Service, given: bodies.CategorizeIn) -> Text:
+    return (given.text or "") if given.document is None else service.pool.get(given.document).text
+
+
+def _id_of(given: bodies.CategorizeIn) -> str:
+    return given.id or given.document or "1"
 
 
 def _listed(documents: Iterable[str | bodies.DocumentIn], before: int = 0) -> tuple[list[Text], list[str]]:
@@ -79,24 +93,25 @@ def _listed(documents: Iterable[str | bodies.DocumentIn], before: int = 0) -> tu
     return [text for text, _ in pairs], [id or str(i) for i, (_, id) in enumerate(pairs, before + 1)]
 
 
-async def _categorized(
-    service: Service, texts: list[Text], ids: list[str], given: bodies.OptionsIn
-) -> list[dict[str, Any]]:
+def _answered(service: Service, given: bodies.CategorizeIn) -> bytes:
+    """Return the answer to one document or many, as JSON."""
+    if given.documents is None:
+        return next(_written(service, [_text_of(service, given)], [_id_of(given)], given))
+    found = bytearray(b'{"documents":[')
+    for part in _written(service, *_listed(given.documents), given):
+        found += part
+        found += b","
+        if len(found) > MOST_ANSWERED:
+            raise Problem(422, f"an answer may have {MOST_ANSWERED:,} bytes (send fewer documents, or stream them)")
+    if given.documents:
+        del found[-1:]
+    found += b"]}"
+    return bytes(found)
+
+
+def _written(service: Service, texts: list[Text], ids: list[str], given: bodies.OptionsIn) -> Iterator[bytes]:
     top = len(service.view.categories) if given.all else given.top
-    if (given.details or given.explain) and len(texts) > _MOST_DETAILED:
-        raise Problem(
-            422, f"details and explanations are given of {_MOST_DETAILED:,} documents at a time (stream them)"
-        )
-
-    def work() -> list[dict[str, Any]]:
-        return service.categorize(texts, ids, top=top, details=given.details, explain=given.explain)
-
-    return work() if is_short(texts) else await asyncio.to_thread(work)
-
-
-def is_short(texts: list[Text]) -> bool:
-    """Tell whether texts are so few and short that another thread would cost more than it spares."""
-    return len(texts) == 1 and isinstance(texts[0], str) and len(texts[0]) <= _FEW_LETTERS
+    return written_many(service.categorize(texts, ids, top=top, details=given.details, explain=given.explain))
 
 
 async def _lines_of_answers(service: Service, request: Request) -> AsyncIterator[bytes]:
@@ -104,11 +119,13 @@ async def _lines_of_answers(service: Service, request: Request) -> AsyncIterator
     wanted = bodies.checked(bodies.OptionsIn, _options(request))
     count = 0
     try:
-        async for documents in line_batches(request):
-            texts, ids = _listed(map(document_of, documents), count)
-            found = await _categorized(service, texts, ids, wanted)
-            count += len(found)
-            yield b"".join(one + b"\n" for one in written_many(found))
+        async for batch in line_batches(request):
+            documents = await asyncio.wrap_future(service.pools.quick.call(batch.documents))
+            step = _lines_at_once(service, wanted)
+            for first in range(0, len(documents), step):
+                some = partial(_answered_lines, service, documents[first : first + step], count, wanted)
+                yield await asyncio.wrap_future(service.pools.long.call(some))
+                count += len(documents[first : first + step])
     except (Problem, ThresherError, MemoryError) as error:
         if count == 0:
             raise
@@ -117,3 +134,16 @@ async def _lines_of_answers(service: Service, request: Request) -> AsyncIterator
     except ClientDisconnect:
         if count == 0:
             raise
+
+
+def _lines_at_once(service: Service, wanted: bodies.OptionsIn) -> int:
+    """Return how many lines are answered together: an explained one alone, and of others a bounded number of scores."""
+    most = len(service.view.categories)
+    most = most if wanted.all or not wanted.top else min(most, wanted.top)
+    return 1 if wanted.explain else max(_SCORES_AT_ONCE // max(most, 1), 1)
+
+
+def _answered_lines(
+    service: Service, documents: list[str | bodies.DocumentIn], before: int, wanted: bodies.OptionsIn
+) -> bytes:
+    return b"".join(one + b"\n" for one in _written(service, *_listed(documents, before), wanted))

@@ -1,8 +1,9 @@
 """Corrections: made, listed, taken back, and given out to train on."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
 from starlette.responses import Response, StreamingResponse
@@ -11,10 +12,11 @@ from thresher.journal import Record, exported
 from thresher.web import bodies, outcomes
 from thresher.web.description import content, route
 from thresher.web.guards import LINES
-from thresher.web.routes.shared import answer, body_of, holder_of, keep, look_up, user_of, written
+from thresher.web.routes.shared import Answer, answer, body_of, holder_of, keep, look, look_up, user_of, written
 from thresher.web.service import Service
 
 _RECORDS_AT_ONCE = 50
+_LONGEST_PAGE = 4_000_000  # bytes, after which a page of corrections ends
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
@@ -35,9 +37,14 @@ def _add_corrections(app: FastAPI, service: Service) -> None:
     async def correct(request: Request) -> Response:
         """Keep a correction, learn it, and say what it changed."""
         holder = holder_of(request)
-        given = await body_of(request, bodies.CorrectionIn)
-        found, repeated = await keep(service, lambda: service.correct(given, user_of(holder, given.user)))
-        return answer(found, 200 if repeated else 201)
+        given = await body_of(request, service, bodies.CorrectionIn)
+
+        def corrected() -> tuple[bytes, bool]:
+            found, repeated = service.correct(given, user_of(holder, given.user))
+            return written(found), repeated
+
+        found, repeated = await keep(service, corrected)
+        return Answer(found, 200 if repeated else 201)
 
     others = {"corrections": {"after": "$response.body#/next"}, "undo": {"id": "$response.body#/corrections/0/id"}}
 
@@ -50,7 +57,7 @@ def _add_corrections(app: FastAPI, service: Service) -> None:
         newest: bool = False,
     ) -> Response:
         """List what was corrected, by whom, and its effect."""
-        return answer(await look_up(service, lambda: service.corrections(limit, after, before, newest)))
+        return Answer(await _listed(request, service, limit, after, before, newest))
 
     @app.delete("/v1/corrections/{id:path}", **route("teacher", outcomes.Undone))
     async def undo(request: Request, id: str, user: Annotated[str, Query(max_length=200)] = "") -> Response:
@@ -69,16 +76,37 @@ def _add_export(app: FastAPI, service: Service) -> None:
         return StreamingResponse(_exported(service), media_type=LINES)
 
 
+async def _listed(
+    request: Request, service: Service, limit: int, after: int | None, before: int | None, newest: bool
+) -> bytes:
+    """Return a page of corrections, read some at a time so that writers have a turn; it ends early if it grows long."""
+    found: list[bytes] = []
+    while True:
+        some = partial(service.corrections, min(limit - len(found), _RECORDS_AT_ONCE), after, before, newest)
+        page = await look_up(request, service, some)
+        found += await look(request, service.pools.quick, partial(_each, page["corrections"]))
+        if page["next"] is None or len(found) == limit or sum(map(len, found)) > _LONGEST_PAGE:
+            return b'{"corrections":[' + b",".join(found) + b"]," + written({"next": page["next"]})[1:]
+        after, before = (None, page["next"]) if newest or before is not None else (page["next"], None)
+
+
+def _each(found: list[dict[str, Any]]) -> list[bytes]:
+    return list(map(written, found))
+
+
 async def _exported(service: Service) -> AsyncIterator[bytes]:
     after = 0
     while True:
-        records = await look_up(service, partial(_page, service, after))
-        for record in records:
-            if record.kind == "correction" and record.undone_by is None and record.text is not None:
-                yield written(exported(record, service.renames.renamed(record))) + b"\n"
+        records = await asyncio.wrap_future(service.write(partial(_page, service, after)))
+        yield await asyncio.wrap_future(service.pools.quick.call(partial(_lines, service, records)))
         if len(records) < _RECORDS_AT_ONCE:
             return
         after = records[-1].seq
+
+
+def _lines(service: Service, records: list[Record]) -> bytes:
+    standing = (one for one in records if one.kind == "correction" and one.undone_by is None and one.text is not None)
+    return b"".join(written(exported(one, service.renames.renamed(one))) + b"\n" for one in standing)
 
 
 def _page(service: Service, after: int) -> list[Record]:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Query, Request
 from starlette.responses import Response
@@ -11,9 +11,11 @@ from starlette.responses import Response
 from thresher.text.analysers import Text
 from thresher.web import bodies, outcomes
 from thresher.web.description import route
-from thresher.web.routes.lines import document_of, line_batches
-from thresher.web.routes.shared import answer, body_of, is_lines, keep, look_up
+from thresher.web.routes.lines import Batch, line_batches
+from thresher.web.routes.shared import Answer, answer, body_of, is_lines, keep, look, look_up, read, written
 from thresher.web.service import Service
+
+_LOOKED_UP_AT_ONCE = 50
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
@@ -37,9 +39,17 @@ def _add_queue(app: FastAPI, service: Service) -> None:
     ) -> Response:
         """Say what to review next, the uncertain first."""
         service.check_ready()
-        found, matching = await asyncio.to_thread(service.queued, order, category or None, q, state, limit, offset)
-        told = await look_up(service, lambda: [service.with_corrections(one) for one in found])
-        return answer({"documents": told, "matching": matching, **service.pool.counts()})
+        queued = partial(service.queued, order, category or None, q, state, limit, offset)
+        found, matching = await look(request, service.pools.queue, queued)
+        told: list[dict[str, Any]] = []
+        for first in range(0, len(found), _LOOKED_UP_AT_ONCE):  # so that writers have a turn
+            some = found[first : first + _LOOKED_UP_AT_ONCE]
+            told += await look_up(request, service, partial(_with_corrections, service, some))
+
+        def page() -> bytes:
+            return written({"documents": told, "matching": matching, **service.pool.counts()})
+
+        return Answer(await look(request, service.pools.queue, page))
 
 
 def _add_documents(app: FastAPI, service: Service) -> None:
@@ -52,7 +62,7 @@ def _add_documents(app: FastAPI, service: Service) -> None:
     async def add_documents(request: Request) -> Response:
         """Add documents to review."""
         added = known = 0
-        async for pairs in _document_batches(request):
+        async for pairs in _document_batches(request, service):
             new, old = await keep(service, partial(_added, service, pairs))
             added, known = added + new, known + old
         return answer({"added": added, "known": known})
@@ -61,22 +71,39 @@ def _add_documents(app: FastAPI, service: Service) -> None:
     async def document(request: Request, id: str) -> Response:
         """Show a document to review."""
         service.check_ready()
-        return answer(service.pool.get(id)._asdict())
+        found = service.pool.get(id)
+        return Answer(await look(request, service.pools.quick, lambda: written(found._asdict())))
 
     @app.patch("/v1/documents/{id:path}", **route("teacher", outcomes.Document, takes=bodies.StateIn))
     async def set_state(request: Request, id: str) -> Response:
         """Say what has become of a document to review."""
-        given = await body_of(request, bodies.StateIn)
-        found = await keep(service, lambda: service.pool.set_state(id, given.state))
-        return answer(found._asdict())
+        given = await body_of(request, service, bodies.StateIn)
+        return Answer(await keep(service, lambda: written(service.pool.set_state(id, given.state)._asdict())))
+
+    @app.delete("/v1/documents/{id:path}", **route("admin", outcomes.Document))
+    async def remove_document(request: Request, id: str) -> Response:
+        """Delete a document to review; corrections of it stay."""
+        return Answer(await keep(service, lambda: written(service.pool.remove(id)._asdict())))
 
 
-async def _document_batches(request: Request) -> AsyncIterator[list[tuple[str | None, Text]]]:
+def _with_corrections(service: Service, documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [service.with_corrections(one) for one in documents]
+
+
+async def _document_batches(request: Request, service: Service) -> AsyncIterator[list[tuple[str | None, Text]]]:
     if is_lines(request):
-        async for lines in line_batches(request):
-            yield _pairs(document_of(one) for one in lines)
+        async for batch in line_batches(request):
+            yield await asyncio.wrap_future(service.pools.quick.call(partial(_pairs_of, batch)))
     else:
-        yield _pairs((await body_of(request, bodies.DocumentsIn)).documents)
+        yield await read(service, await request.body(), _pairs_in)
+
+
+def _pairs_of(batch: Batch) -> list[tuple[str | None, Text]]:
+    return _pairs(batch.documents())
+
+
+def _pairs_in(body: bytes) -> list[tuple[str | None, Text]]:
+    return _pairs(bodies.checked(bodies.DocumentsIn, bodies.parsed(body)).documents)
 
 
 def _pairs(documents: Iterable[str | bodies.DocumentIn]) -> list[tuple[str | None, Text]]:

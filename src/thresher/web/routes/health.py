@@ -6,7 +6,7 @@ from starlette.responses import Response
 from thresher.web import outcomes
 from thresher.web.description import route
 from thresher.web.meters import Meters
-from thresher.web.routes.shared import answer
+from thresher.web.routes.shared import answer, look
 from thresher.web.service import Service
 
 
@@ -29,11 +29,15 @@ def add_routes(app: FastAPI, service: Service, meters: Meters) -> None:
     @app.get("/metrics", **route("reader", None, responses=prometheus))
     async def metrics(request: Request) -> Response:
         """Count what was answered, and how fast."""
-        gauges = {"ready": service.state == "ready", "writer_waiting": service.waiting}
-        if service.state == "ready":
-            gauges |= {
-                "position": service.position,
-                "corrections": service.tally.corrections,
-                "documents_open": service.pool.counts()["open"],
-            }
-        return Response(meters.text(**gauges), media_type="text/plain; version=0.0.4")
+
+        def text() -> str:
+            gauges = {"ready": service.state == "ready", "writer_waiting": service.waiting}
+            if service.state == "ready":
+                gauges |= {
+                    "position": service.position,
+                    "corrections": service.tally.corrections,
+                    "documents_open": service.pool.counts()["open"],
+                }
+            return meters.text(**gauges)
+
+        return Response(await look(request, service.pools.quick, text), media_type="text/plain; version=0.0.4")

@@ -1,7 +1,7 @@
 """Bodies of JSON lines: read while they come, and answered while they still come."""
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastapi import Request
 from starlette.responses import StreamingResponse
@@ -36,26 +36,45 @@ async def begun(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     return all_lines()
 
 
-async def line_batches(request: Request) -> AsyncIterator[list[Any]]:
-    """Yield what the lines of a body say, as many at a time as have come, up to so many."""
-    rest, number = b"", 0
+class Batch(NamedTuple):
+    """Some lines as they came, and the number of the first of them."""
+
+    first: int
+    lines: list[bytes]
+
+    def documents(self) -> list[str | bodies.DocumentIn]:
+        """Return the documents of the lines, once they are checked."""
+        found = [_line(line, number) for number, line in enumerate(self.lines, self.first) if line.strip()]
+        return [document_of(one) for one in found]
+
+
+async def line_batches(request: Request) -> AsyncIterator[Batch]:
+    """Yield the lines of a body, as many at a time as have come, up to so many; those without a document left out."""
+    rest, number = bytearray(), 1
     async for part in request.stream():
-        *lines, rest = (rest + part).split(b"\n")
-        if len(rest) > bodies.LONGEST_BODY:
-            raise Problem(413, f"line {number + len(lines) + 1} is longer than {bodies.LONGEST_BODY:,} bytes")
+        *lines, last = part.split(b"\n")
+        if lines:
+            lines[0] = bytes(rest + lines[0])
+            rest.clear()
+        rest += last
         for first in range(0, len(lines), _LINES_AT_ONCE):
-            few = lines[first : first + _LINES_AT_ONCE]
-            found = [_line(line, number + i) for i, line in enumerate(few, 1) if line.strip()]
-            number += len(few)
-            if found:
-                yield found
+            few = Batch(number, lines[first : first + _LINES_AT_ONCE])
+            number += len(few.lines)
+            if any(line.strip() for line in few.lines):
+                yield few
+        if len(rest) > bodies.LONGEST_BODY:
+            raise _too_long(number)
     if rest.strip():
-        yield [_line(rest, number + 1)]
+        yield Batch(number, [bytes(rest)])
+
+
+def _too_long(number: int) -> Problem:
+    return Problem(413, f"line {number} is longer than {bodies.LONGEST_BODY:,} bytes")
 
 
 def _line(line: bytes, number: int) -> Any:
     if len(line) > bodies.LONGEST_BODY:
-        raise Problem(413, f"line {number} is longer than {bodies.LONGEST_BODY:,} bytes")
+        raise _too_long(number)
     try:
         return bodies.parsed(line)
     except Problem as problem:

@@ -1,13 +1,11 @@
 """The model as a whole: how it does, what it is, another one in its place, and a copy of its journal."""
 
-import asyncio
-
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from thresher.web import bodies, outcomes
 from thresher.web.description import route
-from thresher.web.routes.shared import answer, body_of, holder_of, keep, look_up
+from thresher.web.routes.shared import Answer, answer, body_of, holder_of, keep, look, look_up, written
 from thresher.web.service import Service
 
 
@@ -18,23 +16,23 @@ def add_routes(app: FastAPI, service: Service) -> None:
     async def stats(request: Request) -> Response:
         """Count the mistakes so far, and say whether they have become more."""
         service.check_ready()
-        return answer(await asyncio.to_thread(service.stats))
+        return Answer(await look(request, service.pools.quick, lambda: written(service.stats())))
 
     @app.get("/v1/model", **route("reader", outcomes.Model))
     async def model(request: Request) -> Response:
         """Show settings and digest of the model, and who asks."""
         holder = holder_of(request)
-        about = await look_up(service, service.about)
+        about = await look_up(request, service, service.about)
         return answer(about | {"role": holder.role, "user": holder.name})
 
     @app.post("/v1/model/reload", **route("admin", outcomes.Reloaded, takes=bodies.ReloadIn))
     async def reload(request: Request) -> Response:
         """Take up the model's file, if it holds another model now."""
-        given = await body_of(request, bodies.ReloadIn)
+        given = await body_of(request, service, bodies.ReloadIn)
         return answer(await keep(service, lambda: service.reload(given.new_journal)))
 
     @app.post("/v1/backup", **route("admin", outcomes.BackedUp, takes=bodies.BackupIn))
     async def back_up(request: Request) -> Response:
         """Write a copy of the journal into a folder within its own."""
-        await body_of(request, bodies.BackupIn)
-        return answer(await keep(service, service.backup))
+        given = await body_of(request, service, bodies.BackupIn)
+        return answer(await keep(service, lambda: service.backup(temporary=given.temporary)))

@@ -1,10 +1,13 @@
-"""What routes share: who asks, what a body holds, how an answer is written, and what a refusal says."""
+"""What routes share: who asks, what a body holds, on which thread it is answered, and what a refusal says."""
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, TypeVar
 
+import numpy as np
 import orjson
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
@@ -13,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.routing import Match
+from starlette.types import Receive, Scope, Send
 
 from thresher.errors import ThresherError
 from thresher.web import bodies
@@ -21,10 +25,14 @@ from thresher.web.guards import JSON, LINES, WRITING, check_kind
 from thresher.web.problems import Problem, as_problem
 from thresher.web.service import Service
 from thresher.web.tokens import Holder
+from thresher.web.workers import Workers
 
 Result = TypeVar("Result")
-_WRITTEN_AT_ONCE = 50
-_ROOM = 2**24  # bytes that so many documents never take
+FEW_BYTES = 2**14  # of a body, up to which it is read at once; a longer one on another thread
+MOST_ANSWERED = 50_000_000  # bytes of one answer
+_WRITTEN_AT_ONCE = 1000  # categories of documents, or entries of a list: while they are written no other thread runs
+_ROOM = 2**24  # bytes that so many never take
+_PIECE = 2**18  # bytes that are given to a connection at once
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -46,31 +54,78 @@ async def refused(request: Request, error: Exception) -> Response:
     return Problem(500, "something went wrong here; the log says what").response()
 
 
-def answer(found: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """Return an answer in JSON."""
-    return Response(written(found), status, headers, media_type=JSON)
+class Answer(Response):
+    """An answer in JSON, which is given to the connection piece by piece, as fast as the client takes it."""
+
+    media_type = JSON
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        body = memoryview(self.body)
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        for first in range(0, len(body), _PIECE):
+            if first:
+                await asyncio.sleep(0)  # a client may take all of it at once, and others wait
+            rest = first + _PIECE < len(body)
+            await send({"type": "http.response.body", "body": bytes(body[first : first + _PIECE]), "more_body": rest})
+
+
+def answer(found: Any, status: int = 200) -> Response:
+    """Return an answer in JSON, of something small."""
+    return Answer(written(found), status)
 
 
 def written(found: Any) -> bytes:
+    """Return JSON, written part by part, so that other threads have their turns between them."""
+    return b"".join(_parts(found))
+
+
+def _parts(found: Any) -> Iterator[bytes]:
+    if isinstance(found, dict) and any(isinstance(value, list | dict) for value in found.values()):
+        before = b"{"
+        for key, value in found.items():
+            yield before + _encoded(key) + b":"
+            yield from _parts(value)
+            before = b","
+        yield b"}"
+    elif isinstance(found, list) and found and isinstance(found[0], dict):
+        before = b"["
+        for value in found:
+            yield before
+            yield from _parts(value)
+            before = b","
+        yield b"]"
+    elif isinstance(found, list) and len(found) > _WRITTEN_AT_ONCE:
+        parts = (found[first : first + _WRITTEN_AT_ONCE] for first in range(0, len(found), _WRITTEN_AT_ONCE))
+        yield b"[" + b",".join(_encoded(part)[1:-1] for part in parts) + b"]"
+    else:
+        yield _encoded(found)
+
+
+def _encoded(found: Any) -> bytes:
     """Return JSON; what is no number, as a share of nothing, is null."""
-    if isinstance(found, dict) and found.keys() == {"documents"}:
-        return b'{"documents":[%b]}' % b",".join(written_many(found["documents"]))
     try:
         return _ENCODER.encode(found).encode()
     except ValueError:
-        bytearray(_ROOM)
+        _find_room()
         return orjson.dumps(found)
 
 
-def written_many(documents: list[dict[str, Any]]) -> Iterator[bytes]:
-    """Yield each of many documents as JSON, which orjson writes ten times as fast; see to it that it finds memory.
+def written_many(documents: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    """Yield each of many documents as JSON, which orjson writes ten times as fast."""
+    count = _WRITTEN_AT_ONCE
+    for document in documents:
+        own = len(document["categories"]) + 1
+        count += own
+        if count > _WRITTEN_AT_ONCE:
+            _find_room()
+            count = own
+        yield written(document) if "explanations" in document or own > _WRITTEN_AT_ONCE else orjson.dumps(document)
 
-    Where it finds none it does not raise, but takes the process down.
-    """
-    for first in range(0, len(documents), _WRITTEN_AT_ONCE):
-        bytearray(_ROOM)
-        for document in documents[first : first + _WRITTEN_AT_ONCE]:
-            yield written(document) if "explanations" in document else orjson.dumps(document)
+
+def _find_room() -> None:
+    """Raise MemoryError if there is no memory for what orjson writes next: it does not, but ends the process."""
+    np.empty(_ROOM, dtype=np.uint8)
 
 
 def holder_of(request: Request) -> Holder:
@@ -84,21 +139,61 @@ def user_of(holder: Holder, claimed: str | None) -> str:
     return holder.name or claimed or ""
 
 
-async def body_of(request: Request, kind: type[bodies.Model]) -> bodies.Model:
+async def body_of(request: Request, service: Service, kind: type[bodies.Model]) -> bodies.Model:
     """Return what a body of JSON holds, once it is checked."""
     if is_lines(request):
         raise Problem(415, f"this takes {JSON}")
-    return bodies.checked(kind, bodies.parsed(await request.body()))
+    return await read(service, await request.body(), lambda body: bodies.checked(kind, bodies.parsed(body)))
+
+
+async def read(service: Service, body: bytes, reader: Callable[[bytes], Result]) -> Result:
+    """Return what a reader makes of a body: at once if that is short, or else on another thread."""
+    if len(body) <= FEW_BYTES:
+        return reader(body)
+    return await asyncio.wrap_future(service.pools.quick.call(lambda: reader(body)))
 
 
 async def keep(service: Service, work: Callable[[], Result]) -> Result:
-    """Have something done by the writing thread, to its end even if the client leaves."""
-    return await asyncio.shield(asyncio.wrap_future(service.write(work)))
+    """Have something done by the writing thread, to its end even if the client leaves.
+
+    What has not begun when the service must end is refused, and not done.
+    """
+    future = service.write(work)
+    try:
+        return await asyncio.shield(asyncio.wrap_future(future))
+    except asyncio.CancelledError:
+        future.cancel()
+        raise
 
 
-async def look_up(service: Service, work: Callable[[], Result]) -> Result:
+async def look_up(request: Request, service: Service, work: Callable[[], Result]) -> Result:
     """Have the writing thread look something up, unless the client leaves before its turn."""
-    return await asyncio.wrap_future(service.write(work))
+    return await _unless_left(request, service.write(work))
+
+
+async def look(request: Request, workers: Workers, work: Callable[[], Result]) -> Result:
+    """Have a thread do something that changes nothing, unless the client leaves before its turn."""
+    return await _unless_left(request, workers.call(work))
+
+
+async def _unless_left(request: Request, future: "Future[Result]") -> Result:
+    found, left = asyncio.wrap_future(future), asyncio.ensure_future(_left(request))
+    both: tuple[asyncio.Future[Any], ...] = (found, left)
+    try:
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        if not found.done():
+            raise ClientDisconnect
+        return found.result()
+    finally:
+        left.cancel()
+        found.cancel()
+
+
+async def _left(request: Request) -> None:
+    """Wait until the client has left, or its body does not come."""
+    with suppress(Problem):
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
 
 
 def is_lines(request: Request) -> bool:

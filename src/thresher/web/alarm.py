@@ -1,0 +1,105 @@
+"""Whether a model that learns does worse on the held-out documents than it did before."""
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from thresher.datasets.document import Document
+from thresher.evaluation import Evaluation
+from thresher.journal import Journal
+from thresher.metrics import Ints
+from thresher.web.quality import macro_f1
+
+_FACT = "watched"  # of the journal
+WATCHED = 200  # corrections within which the macro F1 may fall by no more than
+LARGEST_FALL = 0.02
+
+
+class Decisions(NamedTuple):
+    """What a model decided on all held-out documents at a position of its journal, and what is right: packed bits."""
+
+    position: int
+    categories: int
+    packed: bytes
+
+    @classmethod
+    def of(cls, position: int, found: Evaluation) -> "Decisions":
+        """Pack the decisions of an evaluation."""
+        bits = np.packbits(np.stack([found.truth, found.accepted]))
+        return cls(position, len(found.categories), zlib.compress(bits.tobytes(), 1))
+
+    def macro_f1(self, documents: int, left: Ints) -> float:
+        """Return the macro F1 on those of the `documents` that are `left`."""
+        cells = 2 * documents * self.categories
+        bits = np.frombuffer(zlib.decompress(self.packed), dtype=np.uint8)
+        both = np.unpackbits(bits, count=cells).reshape(2, documents, self.categories).astype(np.bool_)
+        return macro_f1(both[0][left], both[1][left])
+
+    def is_of(self, documents: int) -> bool:
+        """Tell whether these are decisions on this number of `documents`, and not damaged."""
+        size = -(-2 * documents * self.categories // 8)
+        try:
+            return len(zlib.decompressobj().decompress(self.packed, size + 1)) == size
+        except (zlib.error, ValueError, OverflowError):
+            return False
+
+
+class Past:
+    """The decisions of a model while it learned; one thread adds to them, and others may read.
+
+    All held-out documents are kept, so that F1 now and F1 before are always of the same documents: those that were
+    not taught by now. The journal keeps them, for a restart.
+
+    Parameters
+    ----------
+    holdout : sequence of Document
+        The held-out documents; what was kept of others is not used.
+    journal : Journal
+        Keeps the decisions.
+    """
+
+    def __init__(self, holdout: Sequence[Document], journal: Journal) -> None:
+        self._documents = len(holdout)
+        self._holdout = hashlib.sha256(json.dumps([(one.content, one.categories) for one in holdout]).encode())
+        self._decisions = self._kept = self._read(journal.fact(_FACT))
+
+    def add(self, position: int, found: Evaluation) -> None:
+        """Add the decisions at a position, and drop those that no alarm needs any longer."""
+        self._decisions = (*self._watched(position), Decisions.of(position, found))
+
+    def last(self) -> int | None:
+        """Return the position of the last decisions, None if there are none."""
+        return self._decisions[-1].position if self._decisions else None
+
+    def best(self, position: int, left: Ints) -> float:
+        """Return the best macro F1 that counts at a position, on the documents that are `left`; 0 if there is none."""
+        return max((one.macro_f1(self._documents, left) for one in self._watched(position)), default=0.0)
+
+    def keep(self, journal: Journal) -> None:
+        """Write new decisions into the journal."""
+        decisions = self._decisions
+        if decisions is not self._kept:
+            rows = [[one.position, one.categories, base64.b64encode(one.packed).decode()] for one in decisions]
+            journal.set_fact(_FACT, json.dumps({"holdout": self._holdout.hexdigest(), "decisions": rows}))
+            self._kept = decisions
+
+    def _read(self, kept: str | None) -> tuple[Decisions, ...]:
+        """Return the decisions that were kept; none if they are of other documents, or make no sense."""
+        try:
+            found = json.loads(kept or "{}")
+            if found["holdout"] != self._holdout.hexdigest():
+                return ()
+            decisions = tuple(Decisions(int(a), int(b), base64.b64decode(c)) for a, b, c in found["decisions"])
+        except (ValueError, KeyError, TypeError, OverflowError):
+            return ()
+        return decisions if all(one.is_of(self._documents) for one in decisions) else ()
+
+    def _watched(self, position: int) -> tuple[Decisions, ...]:
+        """Return the decisions within the corrections that are watched, and the last ones before them."""
+        first = sum(one.position < position - WATCHED for one in self._decisions)
+        return self._decisions[max(first - 1, 0) :]

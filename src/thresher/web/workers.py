@@ -1,0 +1,121 @@
+"""Threads that do what requests ask for, so that the event loop never waits; and the line before them."""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from mmap import mmap
+from typing import Any, TypeVar
+
+from thresher.web.problems import busy
+
+Result = TypeVar("Result")
+_ROOM = 2**24  # bytes: the stack of a thread takes half of it
+
+
+class Workers:
+    """Some threads and one line of calls, which they take in turn.
+
+    The threads run from the start, when there is memory for them, and Python does not wait for them at its end.
+
+    Parameters
+    ----------
+    count : int
+        How many threads.
+    name : str
+        What they are called.
+    longest_line : int
+        How many calls may wait; more are refused with 503.
+    too_many : str
+        What is said then.
+    failed : callable
+        Called, on the thread, with the error that a call raises, before the caller gets it.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        name: str,
+        longest_line: int,
+        too_many: str = "too many requests of this kind wait already",
+        failed: Callable[[BaseException], None] = lambda error: None,
+    ) -> None:
+        self._line: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._changed = threading.Condition()
+        self.longest_line, self._too_many, self._failed, self._ending = longest_line, too_many, failed, False
+        self._threads = [threading.Thread(target=self._run, name=f"{name}-{i}", daemon=True) for i in range(count)]
+        try:
+            for thread in self._threads:
+                mmap(-1, _ROOM).close()  # a thread that starts, and then finds no memory, is waited for indefinitely
+                thread.start()
+        except (OSError, RuntimeError):
+            self.stop()
+            raise MemoryError("threads cannot be started") from None
+
+    @property
+    def waiting(self) -> int:
+        """How many calls wait."""
+        return len(self._line)
+
+    def call(self, function: Callable[[], Result]) -> "Future[Result]":
+        """Have a function called in its turn, unless its future is cancelled before."""
+        future: Future[Result] = Future()
+        with self._changed:
+            if self._ending:
+                raise busy("the service is ending")
+            if len(self._line) >= self.longest_line:  # those whose clients have left wait no more
+                self._line = deque(one for one in self._line if not one[0].cancelled())
+            if len(self._line) >= self.longest_line:
+                raise busy(self._too_many)
+            self._line.append((future, function))
+            self._changed.notify()
+        return future
+
+    def stop(self) -> None:
+        """Refuse all calls that wait or come from now on; each thread ends with the call that it has begun."""
+        with self._changed:
+            self._ending = True
+            waiting, self._line = self._line, deque()
+            self._changed.notify_all()
+        for future, _ in waiting:
+            if future.set_running_or_notify_cancel():
+                future.set_exception(busy("the service is ending"))
+
+    def _run(self) -> None:
+        while (waiting := self._next()) is not None:
+            future, function = waiting
+            if not future.set_running_or_notify_cancel():  # the client has left
+                continue
+            try:
+                result = function()
+            except BaseException as error:
+                with suppress(Exception):  # the caller gets an answer even if there is no memory for this
+                    self._failed(error)
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+                del result
+            del waiting, future, function  # an idle thread keeps nothing
+
+    def _next(self) -> "tuple[Future[Any], Callable[[], Any]] | None":
+        with self._changed:
+            while not self._line:
+                if self._ending:
+                    return None
+                self._changed.wait()
+            return self._line.popleft()
+
+
+class Pools:
+    """Threads for looking, by how long it takes: what takes long keeps nobody waiting who asks for little."""
+
+    def __init__(self) -> None:
+        self.quick = Workers(4, "quick", 500)
+        self.queue = Workers(2, "queue", 64)
+        self.long = Workers(2, "long", 64)
+
+    def stop(self) -> None:
+        """Refuse what waits or comes from now on."""
+        for workers in (self.quick, self.queue, self.long):
+            workers.stop()

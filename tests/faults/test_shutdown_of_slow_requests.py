@@ -1,0 +1,163 @@
+"""A service that is asked to end while any kind of request goes on ends within 10 s, with exit code 0 (P20).
+
+What a route calls takes a minute here, and no thread can be broken off. Except in the last tests, requests get one
+second to end instead of five, and what is written one instead of two.
+"""
+
+import json
+import signal
+import socket
+import threading
+import time
+from contextlib import suppress
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from faults.harness import TOKEN, Service, client_of, command_code, forked, forked_service, service_arguments
+from faults.ledger import Ledger, check_ledger
+from faults.nursery import Nursery
+from worst import JSON, LINES, Request, send
+
+LONGEST = 10.0  # seconds
+IMPATIENT = "from thresher.web import serving\nserving._GRACE, serving._PATIENCE = 1, 1.0\n"
+SLOW = """
+import importlib, os, time
+module, _, path = {target!r}.partition(":")
+owner = importlib.import_module(module)
+*within, name = path.split(".")
+for one in within:
+    owner = getattr(owner, one)
+wanted = getattr(owner, name)
+def slow(*given, **more):
+    if os.path.exists({flag!r}):
+        open({flag!r} + ".begun", "w").close()
+        time.sleep(60)
+    return wanted(*given, **more)
+setattr(owner, name, slow)
+"""
+LONG_TEXT = "wheat " * 10_000
+
+
+class Case(NamedTuple):
+    """A request, and what takes a minute of it."""
+
+    slow: str
+    asked: Request
+
+
+def case(slow: str, method: str, path: str, body: Any = None, kind: str = JSON) -> Case:
+    """Return a case whose body is written as JSON, or as one line of it."""
+    written = b"" if body is None else json.dumps(body).encode() + (b"\n" if kind == LINES else b"")
+    return Case(slow, Request(method, path, written, kind=kind))
+
+
+SERVICE, POOL, BODIES = "thresher.web.service:Service.", "thresher.web.pool:Pool.", "thresher.web.bodies:parsed"
+CORRECTION = {"id": "slow", "text": "wheat", "accept": ["grain"]}
+CASES = {
+    "categorize": case(SERVICE + "categorize", "POST", "/v1/categorize", {"text": LONG_TEXT}),
+    "categorize, explained": case(
+        "thresher.web.answers:explanations", "POST", "/v1/categorize", {"text": "wheat", "explain": True}
+    ),
+    "categorize, many": case(SERVICE + "categorize", "POST", "/v1/categorize", {"documents": ["wheat"] * 9}),
+    "categorize, lines": case(SERVICE + "categorize", "POST", "/v1/categorize", "wheat", LINES),
+    "categorize, a long body": case(BODIES, "POST", "/v1/categorize", {"text": LONG_TEXT}),
+    "correct": case(SERVICE + "correct", "POST", "/v1/corrections", CORRECTION),
+    "correct, a long body": case(BODIES, "POST", "/v1/corrections", CORRECTION | {"text": LONG_TEXT}),
+    "corrections": case(SERVICE + "corrections", "GET", "/v1/corrections"),
+    "undo": case(SERVICE + "undo", "DELETE", "/v1/corrections/a.0"),
+    "export": case("thresher.web.routes.corrections:exported", "GET", "/v1/export"),
+    "categories": case(SERVICE + "categories", "GET", "/v1/categories"),
+    "category": case(SERVICE + "category", "GET", "/v1/categories/grain"),
+    "category, mistakes": case(SERVICE + "latest_mistakes", "GET", "/v1/categories/grain"),
+    "change_categories": case(
+        SERVICE + "change_categories", "POST", "/v1/categories", {"change": "new", "name": "bees"}
+    ),
+    "queue": case(SERVICE + "queued", "GET", "/v1/queue"),
+    "queue, corrections": case(SERVICE + "with_corrections", "GET", "/v1/queue"),
+    "add_documents": case(POOL + "add", "POST", "/v1/documents", {"documents": ["wheat"]}),
+    "add_documents, lines": case(POOL + "add", "POST", "/v1/documents", "wheat", LINES),
+    "document": case("thresher.web.pool:Pooled._asdict", "GET", "/v1/documents/d"),
+    "set_state": case(POOL + "set_state", "PATCH", "/v1/documents/d", {"state": "unsure"}),
+    "remove_document": case(POOL + "remove", "DELETE", "/v1/documents/d"),
+    "stats": case(SERVICE + "stats", "GET", "/v1/stats"),
+    "model": case(SERVICE + "about", "GET", "/v1/model"),
+    "reload": case(SERVICE + "reload", "POST", "/v1/model/reload", {}),
+    "back_up": case(SERVICE + "backup", "POST", "/v1/backup", {}),
+    "metrics": case(POOL + "counts", "GET", "/metrics"),
+    "openapi": case("thresher.web.app:described", "GET", "/openapi.json"),
+}
+AT_ONCE = {"healthz", "readyz"}  # they do nothing that could take long
+
+
+def test_each_route_is_among_the_cases(nursery: Nursery, model: Path) -> None:
+    with forked_service(nursery, model) as service, client_of(service) as client:
+        paths = client.ask("GET", "/openapi.json").body["paths"]
+    described = {operation["operationId"] for route in paths.values() for operation in route.values()}
+    assert described == {name.partition(",")[0] for name in CASES} - {"openapi"} | AT_ONCE
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_request_that_takes_long_does_not_hold_the_end_up(nursery: Nursery, model: Path, name: str) -> None:
+    assert seconds_to_end(nursery, model, CASES[name], IMPATIENT) < LONGEST
+
+
+@pytest.mark.parametrize("name", ["categorize, explained", "correct"])
+def test_it_ends_within_ten_seconds_with_its_own_patience(nursery: Nursery, model: Path, name: str) -> None:
+    assert seconds_to_end(nursery, model, CASES[name]) < LONGEST
+
+
+def test_a_second_signal_hurries_it(nursery: Nursery, model: Path) -> None:
+    assert seconds_to_end(nursery, model, CASES["categorize, explained"], signals=2) < 4
+
+
+def test_a_start_that_takes_long_can_be_ended(nursery: Nursery, model: Path) -> None:
+    flag = model.with_name("slow")
+    flag.touch()
+    patch = IMPATIENT + SLOW.format(target=SERVICE + "_read_records", flag=str(flag))
+    with forked(nursery, model.parent, command_code(service_arguments(model), patch)) as running:
+        wait_for(flag.with_name("slow.begun"))
+        start = time.monotonic()
+        running.send(signal.SIGTERM)
+        assert running.wait(LONGEST) in (0, 143), running.said()  # the latter if it did not listen yet
+        assert time.monotonic() - start < LONGEST
+    check_ledger(model, Ledger())
+
+
+def seconds_to_end(nursery: Nursery, model: Path, slow: Case, patch: str = "", signals: int = 1) -> float:
+    """Return how long a service takes to end while a request goes on; what was acknowledged must be kept."""
+    ledger, flag = Ledger(), model.with_name("slow")
+    patch += SLOW.format(target=slow.slow, flag=str(flag))
+    with forked_service(nursery, model, patch) as service, client_of(service, "a", ledger) as client:
+        assert client.correct("a.0").status == 201
+        client.ask("POST", "/v1/documents", {"documents": [{"id": "d", "text": "wheat"}]})
+        client.close()
+        flag.touch()
+        asking = threading.Thread(target=ask, args=(service, slow.asked))
+        asking.start()
+        wait_for(flag.with_name("slow.begun"))
+        start = time.monotonic()
+        for _ in range(signals):
+            service.running.send(signal.SIGTERM)
+            time.sleep(0.2)
+        code = service.running.wait(LONGEST)
+        seconds = time.monotonic() - start
+        asking.join(20)
+        assert code == 0, service.running.said()
+        assert "Traceback" not in service.running.said()
+    assert len(check_ledger(model, ledger, only_acked=True)) == 1
+    return seconds
+
+
+def ask(service: Service, asked: Request) -> None:
+    with suppress(OSError, HTTPException, socket.timeout):
+        assert send(service.port, TOKEN, asked) in (200, 503)
+
+
+def wait_for(path: Path) -> None:
+    end = time.monotonic() + 30
+    while not path.exists():
+        assert time.monotonic() < end, "it was never called"
+        time.sleep(0.01)
