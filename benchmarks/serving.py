@@ -6,7 +6,7 @@
 It takes `wrk` (apt-get install wrk) as the load generator, which shares the two cores with the service: eight
 connections that each wait for an answer before they ask again. Corrections are sent at a steady rate by one thread of
 this process, on a connection of its own; each is durable when it is answered. The model is the one of the demo. The
-part `worst` has a model of its own, and needs no `wrk`.
+part `worst` has a model of its own, and needs no `wrk`; another process sends its requests.
 """
 
 import argparse
@@ -22,10 +22,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.queues import Queue
 from pathlib import Path
 from statistics import median
 from threading import Thread
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -131,7 +134,7 @@ def requests(folder: Path) -> list[list[Any]]:
 
 def where(folder: Path) -> list[list[Any]]:
     """Measure what a request takes apart from HTTP: eight at a time, as under load, within this process."""
-    service = Service(lambda: Desk(demo_model(folder)))
+    service = Service(lambda: Desk(demo_model(folder))).begin()
     service.opening.result()
     rules = Rules(frozenset({"localhost"}), Tokens({TOKEN: Holder("", "admin")}))
     app, body = create_app(service, rules), json.dumps({"text": SHORT}).encode()
@@ -270,11 +273,11 @@ def worst_bodies() -> dict[str, tuple[str, Any]]:
         ),
         "a correction with an unknown name": (
             "/v1/corrections",
-            {"id": "u", "text": "lamps", "accept": [long_name(-1)]},
+            {"text": "lamps", "accept": [long_name(-1)]},
         ),
         "a correction with 1,000 names": (
             "/v1/corrections",
-            {"id": "n", "text": "lamps", "accept": names, "create_category": True},
+            {"text": "lamps", "accept": names, "create_category": True},
         ),
         "the queue": ("/v1/queue?limit=200", None),
         "the categories": ("/v1/categories", None),
@@ -287,7 +290,7 @@ def worst(folder: Path) -> list[list[Any]]:
     bodies, rows = worst_bodies(), []
     with served(many_categories(folder)) as (host, port):
         texts = [{"id": str(i), "text": f"lamps {i}"} for i in range(5000)]
-        send(host, port, "/v1/documents", {"documents": texts})
+        send(host, port, "/v1/documents", json.dumps({"documents": texts}).encode())
         for name, body in [*bodies.items(), ("all of these at the same time", None)]:
             asked = [body] if body is not None else list(bodies.values())
             waits, times = polled(host, port, asked)
@@ -298,39 +301,53 @@ def worst(folder: Path) -> list[list[Any]]:
     return rows
 
 
-def send(host: str, port: int, path: str, body: Any) -> None:
+def send(host: str, port: int, path: str, body: bytes | None) -> None:
     """Send a request, and read its answer."""
     connection = http.client.HTTPConnection(host, port)
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
-    connection.request("GET" if body is None else "POST", path, None if body is None else json.dumps(body), headers)
+    connection.request("GET" if body is None else "POST", path, body, headers)
     connection.getresponse().read()
     connection.close()
 
 
-def polled(host: str, port: int, asked: list[tuple[str, Any]]) -> tuple[list[float], list[float]]:
-    """Send each request again and again, and /healthz every 20 ms; gives its waits in ms, and their times in s."""
-    end, times, waits = time.perf_counter() + SECONDS / 2, list[float](), list[float]()
+def repeat(host: str, port: int, asked: list[tuple[str, Any]], seconds: float, times: "Queue[list[float]]") -> None:
+    """Send each request again and again, each correction with an id of its own; report how many seconds each took."""
+    end, own = time.perf_counter() + seconds, list[float]()
 
-    def repeat(path: str, body: Any) -> None:
+    def send_on(path: str, body: Any) -> None:
+        written = None if body is None else json.dumps(body).encode()
         while time.perf_counter() < end:
+            if path == "/v1/corrections":
+                written = json.dumps(body | {"id": uuid4().hex}).encode()
             begun = time.perf_counter()
-            send(host, port, path, body)
-            times.append(time.perf_counter() - begun)
+            send(host, port, path, written)
+            own.append(time.perf_counter() - begun)
 
-    threads = [Thread(target=repeat, args=one) for one in asked]
+    threads = [Thread(target=send_on, args=one) for one in asked]
     for thread in threads:
         thread.start()
+    for thread in threads:
+        thread.join()
+    times.put(own)
+
+
+def polled(host: str, port: int, asked: list[tuple[str, Any]]) -> tuple[list[float], list[float]]:
+    """Ask for /healthz every 20 ms while another process sends requests; returns waits in ms, and their times in s."""
+    spawning, waits = get_context("spawn"), list[float]()
+    times: Queue[list[float]] = spawning.Queue()
+    process = spawning.Process(target=repeat, args=(host, port, asked, SECONDS / 2, times))
+    process.start()
     connection = http.client.HTTPConnection(host, port)
-    while time.perf_counter() < end:
+    while times.empty():
         begun = time.perf_counter()
         connection.request("GET", "/healthz")
         connection.getresponse().read()
         waits.append(1000 * (time.perf_counter() - begun))
         time.sleep(0.02)
-    for thread in threads:
-        thread.join()
     connection.close()
-    return waits, times
+    found = times.get()
+    process.join()
+    return waits, found
 
 
 def restart(folder: Path) -> list[list[Any]]:

@@ -3,13 +3,12 @@
 import asyncio
 import json
 import os
-import select
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +19,8 @@ import pytest
 
 from cli import COMMAND
 from corpora import made_up
+from polling import slow as slow
+from polling import watched, watched_process
 from thresher import Categorizer
 from thresher.datasets.document import Document
 from thresher.desk import Desk
@@ -187,30 +188,6 @@ class _Threaded(serving.Server):
         yield
 
 
-slow: list[str] = []  # what was found by `_poll` since it was last looked at
-_EVERY, _TICK, _LONGEST = 0.1, 0.02, 0.5  # seconds
-
-
-def _poll(port: int, ending: threading.Event) -> None:
-    """Ask again and again whether a service lives, and note where it takes half a second to say so.
-
-    The service shares a process with its test, which may hold Python's lock, to compile a kernel say. So what is
-    counted is the ticks of this thread, which needs that lock as well: while nobody gets it no time goes by.
-    """
-    asked = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
-    while not ending.wait(_EVERY):
-        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
-            while not ending.wait(_EVERY):
-                connection.sendall(asked)
-                waited = 0.0
-                while not ending.is_set() and not select.select([connection], [], [], _TICK)[0]:
-                    waited += _TICK
-                if waited >= _LONGEST:
-                    slow.append(f"/healthz took {waited:.1f} s in {os.environ.get('PYTEST_CURRENT_TEST', 'no test')}")
-                if not connection.recv(2**12):
-                    break
-
-
 def _is_listening() -> bool:
     return _Threaded.running is not None and _Threaded.running.started
 
@@ -264,16 +241,10 @@ def served(
     assert server is not None
     _Threaded.running = None
     running = Served(f"http://127.0.0.1:{port}", made[0], model, tokens is not None, server.config.app.app)  # type: ignore[union-attr]
-    ending = threading.Event()
-    polling = threading.Thread(target=_poll, args=(port, ending), name="polling")
-    if polled:
-        polling.start()
     try:
-        yield running
+        with watched(port) if polled else nullcontext():
+            yield running
     finally:
-        ending.set()
-        if polled:
-            polling.join(10)
         running.close()
         server.should_exit = True
         thread.join(30)
@@ -307,7 +278,7 @@ class Started(NamedTuple):
 
 @contextmanager
 def started(*arguments: str | Path, ends: int = 0, **environment: str | Path) -> Iterator[Started]:
-    """Run `thresher serve` on a free port while the block runs, and end it as a system would."""
+    """Run `thresher serve` on a free port while the block runs, and end it as a system would; it is polled too."""
     env = {name: value for name, value in os.environ.items() if name != "THRESHER_TOKEN"}
     env |= {name: str(value) for name, value in environment.items()}
     command = [*COMMAND, "serve", *map(str, arguments), "--port", "0", "--json"]
@@ -321,7 +292,10 @@ def started(*arguments: str | Path, ends: int = 0, **environment: str | Path) ->
             assert line, process.stderr.read()
             said = json.loads(line)
             headers = {"Authorization": f"Bearer {said['token']}"} if said["token"] else {}
-            with httpx.Client(base_url=said["url"], headers=headers, trust_env=False, timeout=30) as client:
+            with (
+                httpx.Client(base_url=said["url"], headers=headers, trust_env=False, timeout=30) as client,
+                watched_process(int(said["url"].rpartition(":")[2]), process.pid),
+            ):
                 yield Started(process, said, client)
             process.terminate()
             assert process.wait(20) == ends, process.stderr.read()

@@ -494,6 +494,8 @@ def test_a_signal_ends_training_soon_and_leaves_the_old_model(
         (ZeroDivisionError("x"), 70),
         (AssertionError(), 70),
         (MemoryError(), 71),
+        (SystemError("error return without exception set"), 71),  # Python, without memory for a frame
+        (SystemError("something else"), 70),
         (OutputError("x"), 73),
         (OSError(errno.ENOMEM, "x", "f"), 71),
         (OSError(errno.ENOSPC, "x", "f"), 74),

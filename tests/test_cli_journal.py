@@ -138,6 +138,107 @@ def test_a_text_is_forgotten_and_the_model_stays(called: Run, model: Path) -> No
     assert json.loads(called("journal", "check", model).out)["digest"] == digest
 
 
+@pytest.mark.parametrize("options", [[], ["--hard"]], ids=["soft", "hard"])
+@pytest.mark.parametrize("is_first_forgotten", [False, True], ids=["with text", "without text"])
+def test_a_forgotten_text_is_not_in_corrections_of_it_that_were_undone(
+    called: Run, model: Path, options: list[str], is_first_forgotten: bool
+) -> None:
+    with Desk(model) as desk:
+        desk.correct("a", "zelda was bitten", accept=["metal"])
+        desk.undo("undo", [1])
+        desk.correct("b", "zelda was bitten", accept=["metal"])
+        desk.correct("c", "another text", accept=["metal"])
+        if is_first_forgotten:
+            desk.forget_text(3)
+        desk.write_model()
+    ended = called("journal", "forget", model, "b", *options, "--no-json")
+    assert ended.code == 0
+    assert "too (forget it" not in ended.err
+    with Desk(model) as desk:
+        undone = desk.journal.by_id("a")
+        assert undone is not None
+        assert (undone.text, undone.features or []) == (None, [])
+        assert desk.journal.check() == []
+        assert desk.journal.by_id("c").text == "another text"  # type: ignore[union-attr]
+        assert desk.replayed_digest() == desk.model.digest()
+    assert b"zelda was bitten" not in (journal_folder(model) / "journal.sqlite3").read_bytes()
+    assert ("hold nothing of its text" in ended.out) == bool(options)
+
+
+def test_undone_corrections_are_found_by_their_text_though_their_features_differ(called: Run, model: Path) -> None:
+    with Desk(model) as desk:
+        desk.correct("a", "zelda was bitten", accept=["metal"])
+        desk.undo("undo", [1])
+        desk.correct("b", "zelda was bitten", accept=["metal"])
+        with desk.journal.transaction():  # as a version with another analyser would have written it
+            desk.journal._change(1, "digest", "of other features")
+        desk.write_model()
+    assert called("journal", "forget", model, "b", "--hard").code == 0
+    with Desk(model) as desk:
+        assert [record.text for record in desk.journal.records()] == [None] * 4
+
+
+@pytest.mark.parametrize("options", [[], ["--hard"]], ids=["soft", "hard"])
+def test_corrections_of_a_forgotten_text_that_stand_are_named(called: Run, model: Path, options: list[str]) -> None:
+    with Desk(model) as desk:
+        for id in ("a", "b"):
+            desk.correct(id, "zelda was bitten", accept=["metal"])
+        desk.write_model()
+    ended = called("journal", "forget", model, "a", *options, "--no-json")
+    assert "the same text was corrected as b too (forget it there as well)" in ended.err
+    assert "hold nothing" not in ended.out
+    ended = called("journal", "forget", model, "b", *options, "--no-json")
+    assert "too (forget it" not in ended.err
+    assert ("hold nothing of its text" in ended.out) == bool(options)
+
+
+@pytest.mark.parametrize("options", [[], ["--hard"]], ids=["soft", "hard"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "desk.thresher.journal.before-x1", "desk.thresher.journal.left-x1", "desk.thresher.journal.next",
+        "desk.thresher.journal/backup-x1", "desk.thresher.journal/lost-snapshot-0000000009.thresher",
+    ],
+)  # fmt: skip
+def test_copies_that_may_hold_a_forgotten_text_are_named(
+    called: Run, model: Path, options: list[str], name: str
+) -> None:
+    with Desk(model) as desk:
+        desk.correct("a", "zelda was bitten", accept=["metal"])
+        desk.write_model()
+    (model.parent / name).mkdir()
+    ended = called("journal", "forget", model, "a", *options, "--no-json")
+    assert ended.code == 0
+    assert f"{model.parent / name}: may still hold words of the text (delete it if it is not needed)" in ended.err
+    assert "hold nothing" not in ended.out
+
+
+def test_a_correction_that_is_not_there_may_be_in_a_journal_that_was_put_aside(called: Run, model: Path) -> None:
+    Desk(model).close()
+    aside = model.parent / "desk.thresher.journal.before-x1"
+    aside.mkdir()
+    said(called("journal", "forget", model, "a"), 65, f"there is no correction 'a' (these may hold it: {aside})")
+
+
+def test_a_correction_that_later_records_need_is_forgotten_hard_once_those_are_undone(called: Run, model: Path) -> None:
+    with Desk(model) as desk:
+        desk.correct("a", "zelda was bitten", accept=["bees"])
+        desk.change_categories("b", "rename", ["bees"], into="wasps")
+        before = desk.write_model()
+    ended = called("journal", "forget", model, "a", "--hard")
+    said(ended, 65, "nothing was forgotten", "record 2 cannot be applied: category 'bees' is unknown")
+    assert f"thresher undo {model} --record NUMBER" in ended.err
+    assert "forget without --hard" in ended.err
+    assert digest_of(model) == before
+    with Desk(model) as desk:
+        assert [record.text for record in desk.journal.records()] == ["zelda was bitten", None]
+    said(called("undo", model, "--record", "two"), 2, "--record 'two' is not a whole number")
+    said(called("undo", model, "--record", "9"), 65, "nothing to undo")
+    said(called("undo", model, "--record", "2", "--id", "a"), 2, "--record names one record")
+    assert called("undo", model, "--record", "2", "--no-json").out.startswith("Undid record 2\n")
+    assert "hold nothing of its text" in called("journal", "forget", model, "a", "--hard", "--no-json").out
+
+
 def test_a_record_that_cannot_be_applied_is_skipped(called: Run, model: Path) -> None:
     learned(called, model, {"text": "tin mine", "accept": ["metal"]})
     with Desk(model) as desk:
@@ -242,10 +343,13 @@ def test_a_damaged_address_of_the_service_is_as_none(called: Run, model: Path, t
 def test_an_address_that_others_could_have_written_is_not_asked(called: Run, model: Path, tmp_path: Path) -> None:
     with Desk(model) as desk, socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        address = {"pid": os.getpid(), "url": url, "token": "t"}
-        (desk.journal.folder / "service.json").write_text(json.dumps(address))
+        address = desk.journal.folder / "service.json"
+        address.write_text(json.dumps({"pid": os.getpid(), "url": url, "token": "t"}))
         desk.journal.folder.chmod(0o777)
         said(called("journal", "backup", model, tmp_path / "copy"), 65, "anyone may write to it")
+        address.rename(address.with_name("elsewhere"))
+        address.symlink_to("elsewhere")
+        said(called("journal", "backup", model, tmp_path / "copy", "--journal-anyway"), 75, "has the journal")
         listening.setblocking(False)
         with pytest.raises(BlockingIOError):
             listening.accept()
@@ -260,7 +364,12 @@ def test_root_may_ask_the_service_of_another_user_for_a_backup(model: Path) -> N
         os.chown(folder, 65534, 65534)
         os.chown(folder / "service.json", 65534, 65534)
         assert _service_of(folder) == address
+        folder.chmod(0o777)
+        assert _service_of(folder) is None
+        assert _service_of(folder, anyway=True) == address
         os.chown(folder / "service.json", 4711, 4711)
+        assert _service_of(folder, anyway=True) is None
+        folder.chmod(0o700)
         assert _service_of(folder) is None
 
 

@@ -12,6 +12,7 @@ import pytest
 from desks import CATEGORIES, TEXTS, execute, interrupt, new_desk_model, positions, teach
 from thresher import Categorizer
 from thresher.desk import Desk, journal_folder
+from thresher.desk_openings import prepared_folder
 from thresher.errors import JournalError
 from thresher.journal import Journal
 from thresher.snapshots import snapshot_path
@@ -265,3 +266,32 @@ def test_a_model_that_someone_else_wrote_meanwhile_is_not_overwritten(path: Path
     path.unlink()
     with Desk(path) as again:
         assert again.position == 3
+
+
+# A journal that a reload has prepared, and was killed before it could take it.
+
+
+def prepare(path: Path) -> str:
+    """Prepare a journal for the model in a file, as a reload does; returns the digest of the model."""
+    with Desk(path, prepared_folder(journal_folder(path)), new=True) as desk:
+        return desk.model.digest()
+
+
+def test_a_prepared_journal_is_taken_for_the_model_that_it_is_of(path: Path) -> None:
+    digest = prepare(path)
+    with Desk(path) as desk:
+        assert desk.journal.fact("base") == digest
+    assert not prepared_folder(journal_folder(path)).exists()
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_prepared_journal_of_another_model_is_left_alone(path: Path, damaged: bool) -> None:
+    prepared = prepared_folder(journal_folder(path))
+    prepare(path)
+    if damaged:
+        snapshot_path(prepared, 0).write_bytes(b"nonsense")
+    else:
+        Categorizer(min_count=1).fit(TEXTS[:12], CATEGORIES[:12]).save(path)
+    with Desk(path) as desk:
+        assert desk.journal.fact("base") == Categorizer.load(path).digest()
+    assert Journal.is_in(prepared)

@@ -211,5 +211,7 @@ def test_a_correction_of_too_many_categories_and_words_is_refused_before_it_is_k
             desk.correct("a", text, categories=many)
         assert (desk.position, desk.journal.last(), desk.model.digest()) == (0, 0, before)
         desk.correct("a", "gold and silver", accept=many)
-        desk.correct("b", text, accept=many[:10])  # a few may always be named
+        with pytest.raises(TextError, match=r"20,000 new features x 1,003 categories \(teach a part of the text\)$"):
+            desk.correct("b", text, accept=many[:10])
+        desk.correct("b", text[:100_000], accept=many[:10])
         assert desk.position == 2

@@ -97,8 +97,12 @@ def test_every_verb_that_opens_a_journal_takes_the_risk_if_asked(
     monkeypatch.setattr("thresher.journal.file_system_of", lambda folder: "fuse.s3fs")
     data, copy = model.with_name("data.jsonl"), model.with_name("copy")
     data.write_text('{"text": "crude oil", "accept": ["energy"]}\n{"text": "wheat", "accept": ["grain"]}\n')
+    learn = ["learn", model, data]
+    said(called(*learn), 65, "fuse.s3fs, is not known to be local")
+    assert called(*learn, "--journal-anyway").code == 0
+    id = json.loads(called("journal", "export", model, "--journal-anyway").out.splitlines()[0])["id"]
     for verb in (
-        ["learn", model, data],
+        ["journal", "forget", model, id],
         ["undo", model],
         ["journal", "check", model],
         ["journal", "write", model],
@@ -120,11 +124,34 @@ def test_a_folder_that_anyone_may_write_to_takes_no_journal(called: Run, model: 
     folder = journal_folder(model)
     for mode in (0o777, 0o1777, 0o702):
         folder.chmod(mode)
-        with pytest.raises(JournalError, match=rf"{folder}: anyone may write to it \(chmod go-w {folder}\)$"):
+        advice = f"chmod go-w {folder}, or take the risk with --journal-anyway"
+        with pytest.raises(JournalError, match=rf"{folder}: anyone may write to it \({advice}\)$"):
             Desk(model)
         assert checks(called, model)["journal"]["advice"] == f"chmod go-w {folder}"
     folder.chmod(0o700)
     Desk(model).close()
+
+
+def test_a_folder_that_anyone_may_write_to_takes_a_journal_if_the_user_insists(called: Run, model: Path) -> None:
+    Desk(model).close()
+    journal_folder(model).chmod(0o777)  # as all folders are on vfat, and in an emptyDir of Kubernetes
+    with Desk(model, anyway=True) as desk:
+        desk.correct("a", **content_of("a"))
+        desk.write_model()
+    said(called("journal", "check", model), 65, "anyone may write to it", "--journal-anyway")
+    assert called("journal", "check", model, "--journal-anyway").code == 0
+
+
+def test_a_lock_that_is_a_link_is_refused_though_the_user_insists(model: Path, tmp_path: Path) -> None:
+    Desk(model).close()
+    precious, lock = tmp_path / "precious", journal_folder(model) / "lock"
+    precious.write_text("kept")
+    lock.unlink()
+    lock.symlink_to(precious)
+    journal_folder(model).chmod(0o777)
+    with pytest.raises(JournalError, match="is a link, and not the lock of a journal"):
+        Desk(model, anyway=True)
+    assert precious.read_text() == "kept"
 
 
 @pytest.mark.parametrize("mode", [0o700, 0o750, 0o755, 0o770, 0o2770])
@@ -146,6 +173,7 @@ def test_a_folder_that_a_foreign_group_may_write_to_takes_no_journal(
     monkeypatch.setattr(os, "getgroups", lambda: [group + 2])
     with pytest.raises(JournalError, match=rf"group {group}, which you are not in, may write to it \(chmod g-w"):
         Desk(model)
+    Desk(model, anyway=True).close()
     monkeypatch.setattr(os, "getgroups", lambda: [group])
     Desk(model).close()
 
@@ -157,7 +185,7 @@ def test_the_folder_of_another_user_takes_no_journal(model: Path, monkeypatch: p
         os.chown(folder, 65534, -1)
     else:
         monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    found = rf"{folder}: is user \d+'s, and you are user \d+ \(run as that user, or chown the folder\)$"
+    found = rf"{folder}: is user \d+'s, and you are user \d+ \(run as that user, or chown the folder, or take"
     with pytest.raises(JournalError, match=found):
         Desk(model)
 

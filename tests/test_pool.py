@@ -1,12 +1,14 @@
 """The documents to review: their ids, their room, and how they are deleted."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from thresher.journal import LONGEST_ID, Journal
 from thresher.web import pool as pools
-from thresher.web.pool import Pool, PoolFullError
+from thresher.web.pool import Pool, Pooled, PoolFullError
+from thresher.web.problems import Problem
 
 
 @pytest.fixture
@@ -46,3 +48,34 @@ def test_room_is_counted_in_bytes_and_comes_back(pool: Pool, monkeypatch: pytest
         pool.add([("b", "日本語" * 2)])
     pool.remove("a")
     assert pool.add([("b", "日本語" * 2)]) == (1, 0)
+
+
+class Removing(dict[str, Pooled]):
+    """Documents that another thread removes while someone looks at them."""
+
+    def __init__(self, pool: Pool) -> None:
+        super().__init__(pool.documents)
+        self._pool = pool
+
+    def __contains__(self, id: object) -> bool:
+        self._pool.documents = {}
+        return super().__contains__(id)
+
+    def values(self) -> Any:
+        self._pool.documents = {}
+        return super().values()
+
+
+def test_a_document_that_is_removed_meanwhile_is_found_or_not_and_never_a_fault(pool: Pool) -> None:
+    pool.add([("a", "one"), ("b", "two")])
+    pool.documents = Removing(pool)
+    assert pool.get("a").text == "one"
+    pool.documents = {}
+    with pytest.raises(Problem, match="there is no document of this id to review"):
+        pool.get("a")
+
+
+def test_the_counts_are_all_of_one_moment(pool: Pool) -> None:
+    pool.add([("a", "one"), ("b", "two")])
+    pool.documents = Removing(pool)
+    assert pool.counts() == {"open": 2, "unsure": 0, "done": 0, "total": 2}

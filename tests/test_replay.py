@@ -1,11 +1,13 @@
 """What a record does to a model: the same when it is new and when it is replayed, from its text or its features."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from corpora import made_up
 from thresher import Categorizer
+from thresher.desk import Desk
 from thresher.errors import JournalError, TextError
 from thresher.explanation import Correction
 from thresher.journal_record import Record
@@ -236,14 +238,44 @@ def test_features_that_are_not_those_kept_are_refused() -> None:
         text_of(taught(), record._replace(text=None, features=None), [])
 
 
-def test_a_replay_needs_the_order_of_those_features_alone_that_the_first_model_did_not_know() -> None:
+def test_a_replay_needs_all_features_and_the_order_of_those_that_the_first_model_did_not_know() -> None:
     first, model, text = taught(), taught(), "silver zinc gold ore and zinc dust"
     room = first.features.vocabulary.count - first.features.has_constant + 2
     model.features.max_features = first.features.max_features = room
     model.learn(text, ["metal"])
     record = correction(text, model.features.found_in(text), accept=["metal"], reject=[])
-    needed = needed_features(record, first, model)
-    assert needed == [("and", 1), ("gold", 1), ("silver", 1), ("zinc", 2), ("ore", 1)]
+    needed = needed_features(record, first)
+    assert needed == [("and", 1), ("gold", 1), ("silver", 1), ("zinc", 2), ("ore", 1), ("dust", 1)]
     apply(first, record, text_of(first, record._replace(text=None, features=needed), []))
     assert first.digest() == model.digest()
-    assert needed_features(record._replace(undone_by=9), taught(), model) == []
+    assert needed_features(record._replace(undone_by=9), taught()) == []
+
+
+def test_undo_gives_the_same_model_though_a_text_was_forgotten_while_the_vocabulary_was_full(tmp_path: Path) -> None:
+    digests = []
+    for is_forgotten in (False, True):
+        path = tmp_path / f"{is_forgotten}.thresher"
+        Categorizer(min_count=1, max_features=14).fit(TEXTS, CATEGORIES).save(path)
+        with Desk(path) as desk:
+            desk.correct("a", "ships sail harbour pier dock crude", accept=["metal"])
+            desk.correct("b", "bosun mast keel crude", accept=["grain"])
+            assert "bosun" not in desk.model.features.names
+            if is_forgotten:
+                desk.forget_text(2)
+            desk.undo("c", [1])
+            assert "bosun" in desk.model.features.names
+            digests.append(desk.model.digest())
+    assert digests[0] == digests[1]
+
+
+def test_a_correction_is_applied_though_there_is_no_memory_to_predict_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: Categorizer, texts: Any) -> Any:
+        raise MemoryError
+
+    one, other, record = taught(), taught(), correction("tin mine", accept=["tin"], reject=[])
+    apply(one, record, "tin mine")
+    monkeypatch.setattr(Categorizer, "predict", fail)
+    found, effect = apply_and_describe(other, record, "tin mine")
+    assert found is not None
+    assert effect is None
+    assert one.digest() == other.digest()

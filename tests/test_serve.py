@@ -494,6 +494,20 @@ def test_a_text_that_was_corrected_twice_is_named_when_it_is_forgotten(called: R
     assert in_files(tmp_path, "zelda") == []
 
 
+def test_a_journal_that_was_put_aside_is_named_when_a_text_of_it_is_forgotten(called: Run, tmp_path: Path) -> None:
+    model = new_model(tmp_path)
+    with served(model) as running:
+        running.post("/v1/documents", {"documents": [{"id": "d", "text": "zelda told us"}]})
+        Categorizer(preset="fast", min_count=1).fit(["one text", "another"], ["a", "b"]).save(model)
+        assert running.post("/v1/model/reload", {"new_journal": True})["changed"]
+        id = running.correct(document="d", accept=["a"])["id"]
+    (aside,) = tmp_path.glob("*.journal.before-*")
+    ended = called("journal", "forget", model, id, "--hard", "--no-json")
+    assert f"{aside}: may still hold words of the text (delete it if it is not needed)" in ended.err
+    assert "hold nothing" not in ended.out
+    assert {aside in file.parents for file in in_files(tmp_path, "zelda")} == {True}
+
+
 def in_files(folder: Path, marker: str) -> list[Path]:
     """Return the files under a folder that hold a text, in any of the ways in which it might be written."""
     written = {

@@ -11,7 +11,7 @@ import pytest
 
 import served as services
 from faults.harness import TOKEN, Service, started_service
-from served import Served, check_problem
+from served import Served, check_problem, names
 from thresher.web import answers, bodies
 from thresher.web.routes.shared import MOST_ANSWERED
 from worst import (
@@ -165,6 +165,18 @@ def test_of_many_accepted_categories_the_best_are_explained(loaded: Service) -> 
     explained = [one["category"] for one in found["explanations"]]
     assert explained == [one["category"] for one in found["categories"]][: answers.MOST_EXPLAINED]
     assert len(found["categories"]) > answers.MOST_EXPLAINED
+
+
+@pytest.mark.parametrize("fitting", [1, 2])
+def test_of_a_long_text_as_many_of_the_best_categories_are_explained_as_fit(service: Served, fitting: int) -> None:
+    text = "crude oil wheat gold tariff barrel harvest"
+    accepted = names(service.categorize(text=text))
+    assert len(accepted) > fitting
+    found = service.categorize(text=text.ljust(answers.EXPLAINED_LETTERS // fitting), explain=True)
+    assert names(found) == accepted
+    assert [one["category"] for one in found["explanations"]] == accepted[:fitting]
+    longer = text.ljust(answers.EXPLAINED_LETTERS + 1)
+    check_problem(service.client().post("/v1/categorize", json={"text": longer, "explain": True}), 422)
 
 
 def test_several_explanations_are_what_each_is_alone(service: Served) -> None:

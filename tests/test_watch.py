@@ -16,7 +16,9 @@ from thresher.desk import Desk
 from thresher.errors import JournalFullError
 from thresher.evaluation import evaluate
 from thresher.journal import Journal
-from thresher.web import quality
+from thresher.renames import Renames
+from thresher.web import alarm, quality
+from thresher.web.watch import Watch
 
 
 class Held:
@@ -242,3 +244,32 @@ def test_a_full_disk_does_not_fail_a_correction_that_was_learned(
             running.correct(text="crude oil", accept=["energy"])
         running.correct(text="crude oil", accept=["energy"])
         assert running.service.write(lambda: running.service.desk.journal.fact("watched")).result(30) is not None
+
+
+def test_past_decisions_are_unpacked_once_for_the_same_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unpacked: list[int] = []
+    macro_f1 = alarm.Decisions.macro_f1
+
+    def counted(self: alarm.Decisions, documents: int, left: Any) -> float:
+        unpacked.append(self.position)
+        return macro_f1(self, documents, left)
+
+    monkeypatch.setattr(alarm.Decisions, "macro_f1", counted)
+    with served(new_model(tmp_path), holdout=holdout()) as running:
+        running.service.watch._measuring.submit(int).result(30)
+        found = [running.get("/v1/stats")["holdout"] for _ in range(3)]
+        assert (unpacked, found[1:]) == ([0], found[:1] * 2)
+        teach(running, holdout()[:2])  # other documents are left
+        found = [running.get("/v1/stats")["holdout"] for _ in range(3)]
+        assert (unpacked, found[1:]) == ([0, 0], found[:1] * 2)
+
+
+def test_a_model_that_is_published_after_the_end_is_not_measured(tmp_path: Path) -> None:
+    watch = Watch(holdout())
+    with Desk(new_model(tmp_path)) as desk:
+        watch.begin(desk.model, desk.journal)
+        watch.stop()
+        shown = watch.published(desk.model.view(), 0, Renames.of(desk.journal))
+    assert shown.measures.last is None

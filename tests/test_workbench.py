@@ -14,6 +14,7 @@ from served import SHARED, TOKENS, Served, served
 from thresher import Categorizer
 from thresher.datasets.document import Document
 from thresher.datasets.reading import read_documents
+from thresher.web.answers import EXPLAINED_LETTERS
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 expect = sync_api.expect
@@ -201,6 +202,34 @@ def test_a_file_dropped_is_categorized(page: Page) -> None:
     drop(page, "letter.txt", LAMP)
     expect(page["#text"]).to_have_value(LAMP)
     expect(page[".rank.accepted"].first).to_be_visible()
+
+
+def test_a_text_that_is_too_long_to_explain_is_categorized_all_the_same(page: Page, desk: Served) -> None:
+    text = LAMP.ljust(EXPLAINED_LETTERS + 1)
+    page.go("categorize", "#text")
+    page["#text"].fill(text)
+    page.says("#status", "too long to explain")
+    told = desk.categorize(text=text, top=8)["categories"]
+    assert scores(page) == {one["category"]: pytest.approx(one["score"], abs=0.006) for one in told}
+    page['.rank[data-category="noise"]'].click()
+    expect(page["#actions"]).to_contain_text("noise")
+    page.says("#status", "too long to explain")
+    expect(page["#lit"]).to_be_hidden()
+    page["#accept"].click()
+    page.says("#changed", "noise")
+    expect(page['.rank[data-category="noise"]']).to_have_attribute("aria-selected", "true")
+    page["#text"].fill(LAMP)
+    expect(page["#lit mark"].first).to_be_visible()
+    expect(page["#status"]).to_be_empty()
+
+
+def test_a_document_that_is_too_long_to_explain_is_reviewed_all_the_same(page: Page, desk: Served) -> None:
+    desk.post("/v1/documents", {"documents": [{"id": "long", "text": LAMP.ljust(EXPLAINED_LETTERS + 1)}]})
+    page.go("review", ".toggle")
+    page["#search"].fill("the cockerel next door")
+    expect(page["#document-heading"]).to_have_text("Document long")
+    page.says("#stage", "too long to explain")
+    expect(page["#stage .fault"]).to_have_count(0)
 
 
 def test_a_category_is_added_with_one_key_and_confirmed(page: Page, desk: Served) -> None:

@@ -16,3 +16,15 @@ def test_who_asked_is_told_whatever_becomes_of_telling_others() -> None:
     ended: list[bool] = []
     writer.end(lambda: ended.append(True))
     assert ended == [True]
+
+
+def test_a_lack_of_memory_that_python_calls_a_system_error_is_one() -> None:
+    def without_a_frame() -> None:
+        raise SystemError("error return without exception set")
+
+    failures: list[BaseException] = []
+    writer = Writer(failures.append)
+    with pytest.raises(MemoryError):
+        writer.call(without_a_frame).result()
+    assert [type(error) for error in failures] == [MemoryError]
+    writer.end(lambda: None)

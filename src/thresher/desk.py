@@ -4,6 +4,7 @@ The folder of the journal holds the model that it began with and the newest two 
 """
 
 import errno
+import glob
 import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,7 +46,7 @@ from thresher.snapshots import (
     snapshot_path,
     snapshots_in,
 )
-from thresher.teaching import check_size, check_words
+from thresher.teaching import check_size, check_words, reserve
 from thresher.text.analysers import Text
 from thresher.text.features import FeatureCounts
 
@@ -73,7 +74,7 @@ class Desk:
         Whether to begin a journal where there is none; None: only for a model that never had one. What is left of
         a journal that is gone is moved aside.
     anyway : bool
-        Whether to keep the journal on a network file system too.
+        Whether to keep the journal on a network file system, or where others may write, too.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Desk:
     ) -> None:
         self.path = Path(model)
         own = Path(folder or journal_folder(model))
-        take_prepared(own)
+        take_prepared(own, self.path)
         if not Journal.is_in(own):
             check_missing(self.path, own, new)
         self.journal = Journal(own, create=new is not False, anyway=anyway)
@@ -220,7 +221,8 @@ class Desk:
         accepted = body.get("categories", body.get("accept", []))
         check_words(self.model, found, accepted)
         self.model.check_correction(accepted, body.get("reject", []), complete="categories" in body)
-        check_size(self.model, len(found.names), accepted, body.get("reject", []))
+        check_size(self.model, found, accepted, body.get("reject", []))
+        reserve(self.model, found, accepted)
 
     def change_categories(
         self, id: str, change: str, names: Sequence[str], *, into: str = "", threshold: float = 0.0, user: str = ""
@@ -289,24 +291,37 @@ class Desk:
     def forget_text(self, seq: int) -> None:
         """Forget the text of the correction `seq`; of its features those stay that a replay needs.
 
-        What the model learned from it stays as well, and with it the words. `forget_correction` leaves nothing.
+        What the model learned from it stays as well, and with it the words. `forget_correction` leaves nothing. Other
+        corrections of the same text keep it; `Journal.same_text` finds them.
         """
         record = self._correction(seq)
         self._check_whole()
         first, _ = restored(self.journal, self.remarks, before=1)
-        self.journal.forget_text(seq, needed_features(record, first, self.model))
+        self.journal.forget_text(seq, needed_features(record, first))
+        self._remark_on_copies()
 
     def forget_correction(self, seq: int, user: str = "") -> None:
-        """Undo the correction `seq`, if that is not done yet, and delete all that the journal holds of its text.
+        """Undo the correction `seq`, if that is not done yet, and delete all that its record holds of its text.
 
-        Write the model afterwards: the file may hold words that were learned from nothing else. `user` is who undoes.
+        Documents to review that have the text are deleted too. Other corrections of it keep it; `Journal.same_text`
+        finds them. Write the model afterwards: the file may hold words that were learned from nothing else. `user` is
+        who undoes.
         """
         if self._correction(seq).undone_by is None:
             self.undo(f"forget {secrets.token_hex(8)}", [seq], user)
         self.journal.forget_correction(seq)
-        for path in self.journal.folder.iterdir():
-            if path.name.startswith(("lost-", "backup-")):
-                self.remarks.append(f"{path}: may still hold words of the text (delete it if it is not needed)")
+        self._remark_on_copies()
+
+    def copies(self) -> list[Path]:
+        """Return copies and remains of journals, in the folder of this one and next to it, that may hold its texts."""
+        folder = self.journal.folder.absolute()  # which has a name, also if it is given as .
+        inside = [path for kind in ("lost-", "backup-", ".backup-") for path in folder.glob(f"{kind}*")]
+        aside = (f"{glob.escape(folder.name)}.{kind}" for kind in ("before-*", "left-*", "next"))
+        return sorted(inside + [path for name in aside for path in folder.parent.glob(name)])
+
+    def _remark_on_copies(self) -> None:
+        found = (f"{path}: may still hold words of the text (delete it if it is not needed)" for path in self.copies())
+        self.remarks += [remark for remark in found if remark not in self.remarks]
 
     def _correction(self, seq: int) -> Record:
         record = self.journal.by_seq(seq)

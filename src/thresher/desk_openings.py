@@ -4,7 +4,7 @@ import secrets
 from pathlib import Path
 
 from thresher.categorizer import Categorizer
-from thresher.errors import JournalError
+from thresher.errors import JournalError, ModelFileError
 from thresher.journal import ADDRESS, FILE, Journal
 from thresher.journal_lock import LOCK
 from thresher.snapshots import SHARED, note, position_of, snapshot_path, snapshots_in
@@ -17,11 +17,23 @@ def prepared_folder(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.next")
 
 
-def take_prepared(folder: Path) -> None:
-    """Let a journal that was made ready come into its place, if the one before it was put aside."""
-    if not folder.exists() and Journal.is_in(prepared_folder(folder)):
-        prepared_folder(folder).rename(folder)
+def take_prepared(folder: Path, model: Path) -> None:
+    """Let a journal that was made ready come into its place, if the one before it was put aside.
+
+    One that was made ready for another model than the file holds now is left alone.
+    """
+    prepared = prepared_folder(folder)
+    if not folder.exists() and Journal.is_in(prepared) and _is_for(prepared, model):
+        prepared.rename(folder)
         sync_folder(folder.parent)
+
+
+def _is_for(prepared: Path, model: Path) -> bool:
+    """Tell whether a prepared journal begins with the model that a file holds, if there is a file."""
+    try:
+        return not model.exists() or read_digest(snapshot_path(prepared, 0)) == read_digest(model)
+    except (OSError, ModelFileError):
+        return False
 
 
 def check_missing(model: Path, folder: Path, new: bool | None) -> None:

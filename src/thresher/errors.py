@@ -61,6 +61,13 @@ class MissingPackageError(ThresherError, ImportError):
     """A part of the library needs a package that is not installed; the message says which extra brings it."""
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Tell whether an error is a lack of memory; where Python has none for a frame it says so only in these words."""
+    return isinstance(error, MemoryError) or (
+        isinstance(error, SystemError) and str(error) == "error return without exception set"
+    )
+
+
 def printable(said: str) -> str:
     """Return a text for a message: what would break a line, steer a terminal or cannot be encoded is written out.
 

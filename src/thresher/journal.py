@@ -49,7 +49,7 @@ class Journal:
     create : bool
         Whether to begin a journal where there is none.
     anyway : bool
-        Whether to take a folder on a network file system too.
+        Whether to take a folder on a network file system too, or one that others could have put files into.
 
     Attributes
     ----------
@@ -88,8 +88,8 @@ class Journal:
             risk = "is not known to be local, and its locks and syncs may not hold"
             advice = "keep the journal on a local disk with --journal, or take the risk with --journal-anyway"
             raise JournalError(f"{self.folder}: its file system, {kind}, {risk} ({advice})")
-        if reason := reason_to_distrust(self.folder):
-            raise JournalError(reason)
+        if not self.anyway and (reason := reason_to_distrust(self.folder)):
+            raise JournalError(f"{reason.removesuffix(')')}, or take the risk with --journal-anyway)")
 
     @staticmethod
     def is_in(folder: str | os.PathLike[str]) -> bool:
@@ -344,6 +344,18 @@ class Journal:
         query = f"{_RECORDS} WHERE digest = ? AND kind = 'correction' AND undone_by IS NULL ORDER BY seq DESC LIMIT ?"
         query = query.replace(_WHOLE, _LIGHT.replace("text", "NULL"))
         return self._unpacked(reversed(self.query(query, digest, limit)))
+
+    def same_text(self, seq: int, *, undone: bool) -> list[Record]:
+        """Return the other corrections of the text of the record `seq`: those that were `undone`, or those that stand.
+
+        They have the same features or, as another version may have found others, the same text. They come in their
+        order, without their features.
+        """
+        digests = "SELECT digest FROM records WHERE seq = ? AND digest != ''"
+        texts = f"SELECT text FROM records WHERE text IS NOT NULL AND (seq = ? OR digest IN ({digests}))"
+        wanted = f"kind = 'correction' AND undone_by IS {'NOT ' if undone else ''}NULL AND records.seq != ?"
+        query = f"{_RECORDS} WHERE {wanted} AND (digest IN ({digests}) OR text IN ({texts})) ORDER BY seq"
+        return self._unpacked(self.query(query.replace(_WHOLE, _LIGHT), seq, seq, seq, seq))
 
     def taught(self, digests: Iterable[str]) -> set[str]:
         """Return those of the `digests` of features that a correction has which is not undone."""

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from thresher.categorizer import Categorizer
@@ -36,15 +37,17 @@ def apply_and_describe(
 ) -> tuple[Correction | None, dict[str, Any] | None]:
     """Do what a record says; returns what a correction changed, and its effect: the prediction, and counts of words.
 
-    The effect is None if it is not known: a correction that was applied must not fail for its description.
+    The effect is None if it is not known: a correction must not fail for want of memory to describe it.
     """
     if record.kind != "correction":
         return apply(model, record, text), None
-    predicted = model.predict([text])[0] if model.learner.is_fitted else []  # type: ignore[list-item]
-    correction = apply(model, record, text, predicted)
+    predicted: list[str] | None = None
+    with suppress(MemoryError):
+        predicted = model.predict([text])[0] if model.learner.is_fitted else []  # type: ignore[list-item]
+    correction = apply(model, record, text, predicted or [])
     assert correction is not None
     try:
-        return correction, _effect(record.body, predicted, correction)
+        return correction, None if predicted is None else _effect(record.body, predicted, correction)
     except MemoryError:
         return None, None
 
@@ -98,20 +101,19 @@ def text_of(model: Categorizer, record: Record, remarks: list[str]) -> Text | Fe
     return features
 
 
-def needed_features(record: Record, first: Categorizer, model: Categorizer) -> list[tuple[str, int]]:
+def needed_features(record: Record, first: Categorizer) -> list[tuple[str, int]]:
     """Return the features of a correction that a replay needs, with no order but where that matters.
 
     The `first` model of the journal knows some of them: their order never matters, so they are sorted. The others
-    may be numbered when the record is replayed, in the order in which they appear in the text. What the `model` of now
-    does not know was never taken up.
+    may be numbered when the record is replayed, in the order in which they appear in the text. All of them stay: a
+    full vocabulary takes up none of them now, and may have room for them once an earlier record is undone.
     """
     if record.undone_by is not None:
         return []
-    begun_with, known = set(first.features.names), set(model.features.names)
-    features = record.features or []
-    old = sorted(feature for feature in features if feature[0] in begun_with)
-    late = known - begun_with
-    return old + [feature for feature in features if feature[0] in late]
+    known, features = set(first.features.names), record.features or []
+    return sorted(feature for feature in features if feature[0] in known) + [
+        feature for feature in features if feature[0] not in known
+    ]
 
 
 def features_digest(found: FeatureCounts) -> str:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 MOST_CATEGORIES = 100_000  # that a model may come to have by being taught
 # Weights that one correction may touch (about a second, and 200 MB), unless it names only a few categories.
 MAX_CORRECTION_CELLS, FEW_CATEGORIES = 10**7, 10
+MAX_GROWTH_CELLS = 2 * 10**7  # weights that new features of one correction may add to all categories (about 260 MB)
+_FEW_CELLS = 2**16  # weights that are not worth counting
 
 
 def learn_all(model: "Categorizer", texts: Iterable[Text], categories: Iterable[str | Iterable[str]]) -> None:
@@ -100,23 +102,37 @@ def check_words(model: "Categorizer", found: FeatureCounts, accepted: list[str])
         raise TextError(f"no feature of the document is known, and there is no room for more ({_size(model)})")
 
 
-def check_size(model: "Categorizer", n_features: int, accepted: list[str], rejected: list[str]) -> None:
-    """Raise a TextError for a correction of so many categories that it would take seconds, or gigabytes, to learn.
+def check_size(model: "Categorizer", found: FeatureCounts, accepted: list[str], rejected: list[str]) -> None:
+    """Raise a TextError for a correction that would take seconds, or gigabytes, to learn.
 
-    Each category that is named learns the `n_features` of the text. One that is new or young also learns from the
-    documents kept. A new one has a weight for each feature of the model, unless weights are sparse.
+    Each category that is named learns the features of the text. One that is new or young also learns from the
+    documents kept. Unless weights are sparse, a new category has a weight for each feature of the model, and a new
+    feature one for each category.
     """
-    count = len(accepted) + len(rejected)
-    if count <= FEW_CATEGORIES:
-        return
-    numbers = model.numbers()
+    n_features, count = len(found.names), len(accepted) + len(rejected)
+    numbers, sparse = model.numbers(), model.learner.sparse
     new = sum(name not in numbers for name in accepted)
-    young = new + sum(name in numbers and is_young(model.learner, numbers[name]) for name in accepted)
-    kept = sum(len(document.indices) for document in model.reservoir.documents)
-    grown = 0 if model.learner.sparse else new * _count_features(model)
-    if count * n_features + young * kept + grown > MAX_CORRECTION_CELLS:
-        size = f"{count:,} categories ({new:,} new), {n_features:,} features, {_count_features(model):,} in the model"
-        raise TextError(f"the correction is too large: {size} (name fewer categories at once)")
+    if count > FEW_CATEGORIES:
+        young = new + sum(name in numbers and is_young(model.learner, numbers[name]) for name in accepted)
+        kept = sum(len(document.indices) for document in model.reservoir.documents)
+        known = _count_features(model)
+        if count * n_features + young * kept + (0 if sparse else new * known) > MAX_CORRECTION_CELLS:
+            size = f"{count:,} categories ({new:,} new), {n_features:,} features, {known:,} in the model"
+            raise TextError(f"the correction is too large: {size} (name fewer categories at once)")
+    n_categories = len(numbers) + new
+    if not sparse and n_features * n_categories > MAX_GROWTH_CELLS:
+        late = model.features.count_new(found)
+        if late * n_categories > MAX_GROWTH_CELLS:
+            size = f"{late:,} new features x {n_categories:,} categories"
+            raise TextError(f"the correction is too large: {size} (teach a part of the text)")
+
+
+def reserve(model: "Categorizer", found: FeatureCounts, accepted: list[str]) -> None:
+    """Take the memory for the weights that a correction adds: if there is too little, this fails, and learning not."""
+    if model.learner.is_fitted and not model.learner.sparse:
+        n_categories, most = _count_with(model, accepted), _count_features(model) + len(found.names)
+        if len(found.names) * n_categories > _FEW_CELLS or not model.learner.has_room(most, n_categories):
+            model.learner.reserve(_count_features(model) + model.features.count_new(found), n_categories)
 
 
 def check_room(model: "Categorizer", n_categories: int) -> None:

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import random
+import resource
 import select
 import signal
 import subprocess
@@ -11,12 +12,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from faults.ledger import Ledger, content_of
 from faults.nursery import TESTS, Nursery
+from polling import watched_process
 
 TOKEN = "a-token-for-tests"
 HEADERS = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
@@ -194,6 +196,10 @@ class Service:
         """Tell whether it has not ended."""
         return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
 
+    def watched(self) -> AbstractContextManager[None]:
+        """Poll it for a while, and let the test fail if it is slow."""
+        return watched_process(self.port, self.pid)
+
     def stop(self) -> int:
         """Ask it to end, and return its exit code."""
         os.kill(self.pid, signal.SIGTERM)
@@ -201,17 +207,25 @@ class Service:
 
 
 @contextmanager
-def forked_service(nursery: Nursery, model: Path, patch: str = "") -> Iterator[Service]:
-    """Run the service of a model in a process that the nursery forks; killed at the end if it still lives."""
+def forked_service(nursery: Nursery, model: Path, patch: str = "", *, polled: bool | None = None) -> Iterator[Service]:
+    """Run the service of a model in a process that the nursery forks; killed at the end if it still lives.
+
+    Meanwhile it is `polled`, and the test fails if /healthz is slow; by default not one with a patch, which may be
+    about connections, or make it slow.
+    """
     with forked(nursery, model.parent, command_code(service_arguments(model), patch)) as running:
-        yield Service(running)
+        service = Service(running)
+        with service.watched() if polled or (polled is None and not patch) else nullcontext():
+            yield service
 
 
 @contextmanager
-def started_service(model: Path) -> Iterator[Service]:
-    """Run the service of a model as a user starts it; killed at the end if it still lives."""
+def started_service(model: Path, *, polled: bool = True) -> Iterator[Service]:
+    """Run the service of a model as a user starts it, and poll it; killed at the end if it still lives."""
     with started(model.parent, [sys.executable, "-m", "thresher", *service_arguments(model)]) as running:
-        yield Service(running)
+        service = Service(running)
+        with service.watched() if polled else nullcontext():
+            yield service
 
 
 class Client:
@@ -290,3 +304,13 @@ def clients_at_work(
             raise
         for one in working:
             one.result()
+
+
+def limit(pid: int, megabytes: float | None) -> int:
+    """Let a process take only this much more memory, or as much as it likes; return how much it may have in all."""
+    size = resource.RLIM_INFINITY
+    if megabytes is not None:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
+        size = pages * resource.getpagesize() + int(megabytes * 2**20)
+    resource.prlimit(pid, resource.RLIMIT_AS, (size, resource.RLIM_INFINITY))
+    return size

@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from faults.harness import Service, client_of, command_code, forked, forked_service
+from faults.harness import Service, client_of, command_code, forked, forked_service, limit
 from faults.ledger import Ledger, begin_model, check_ledger
 from faults.nursery import Nursery
 from thresher.cli import run
 from thresher.desk import Desk
 
 MOST_MORE = 200  # megabytes above the resting size
-NO_LIMIT = "import thresher.teaching; thresher.teaching.MAX_CORRECTION_CELLS = 10**12"  # as version 0.1 had none
+# Version 0.1 had no limit.
+NO_LIMIT = "from thresher import teaching; teaching.MAX_CORRECTION_CELLS = teaching.MAX_GROWTH_CELLS = 10**12"
 # The process may take only so much more than it has once it is about to serve.
 LIMITED = """
 import resource
@@ -61,6 +62,42 @@ def test_a_correction_of_many_categories_and_words_takes_bounded_memory(
         assert service.stop() == 0
     records = check_ledger(model, ledger, with_contents=False)
     assert len(records) == 2 + (answer.status == 201)
+
+
+@pytest.mark.parametrize(("words", "status"), [(15_000, 201), (100_000, 422)])
+def test_many_new_words_for_many_known_categories_take_bounded_memory(
+    nursery: Nursery, model: Path, words: int, status: int
+) -> None:
+    ledger, limited = Ledger(), LIMITED.format(megabytes=1500)
+    text = " ".join(f"{number:x}" for number in range(words))
+    with forked_service(nursery, model, limited) as service, client_of(service, ledger=ledger) as client:
+        assert client.ask("POST", "/v1/corrections", correction(900, 3)).status == 201
+        resting = peak(service)
+        answer = client.ask("POST", "/v1/corrections", {"id": "many", "text": text, "accept": ["energy"]})
+        assert answer.status == status, answer
+        assert peak(service) - resting < 2 * MOST_MORE
+        service.kill()
+    with forked_service(nursery, model, limited) as service, client_of(service, ledger=ledger) as client:
+        assert client.correct("one.0").status == 201
+        assert service.stop() == 0
+    assert len(check_ledger(model, ledger, with_contents=False)) == 2 + (status == 201)
+
+
+def test_weights_that_find_no_memory_are_refused_before_the_correction_is_kept(nursery: Nursery, model: Path) -> None:
+    """Kept first, it would be applied again, and fail again, at every start."""
+    ledger = Ledger()
+    with forked_service(nursery, model) as service, client_of(service, ledger=ledger) as client:
+        assert client.ask("POST", "/v1/corrections", correction(900, 3)).status == 201
+        assert service.stop() == 0
+    text = " ".join(f"{number:x}" for number in range(20_000))
+    with forked_service(nursery, model) as service, client_of(service, ledger=ledger) as client:
+        assert client.correct("one.0").status == 201
+        limit(service.pid, 120)  # the weights take 230
+        answer = client.ask("POST", "/v1/corrections", {"id": "many", "text": text, "accept": ["energy"]})
+        assert answer.status == 503, answer
+        assert client.correct("one.1").status == 201
+        assert service.stop() == 0
+    assert [record.id for record in check_ledger(model, ledger, with_contents=False)] == ["900.3", "one.0", "one.1"]
 
 
 def test_a_large_correction_of_an_older_version_is_applied_at_the_next_start(nursery: Nursery, model: Path) -> None:

@@ -8,7 +8,6 @@ THRESHER_LIMITS each; nothing may crash, hang or write half of anything, and at 
 import json
 import random
 import re
-import resource
 import signal
 from collections import Counter
 from collections.abc import Callable
@@ -26,6 +25,7 @@ from faults.harness import (
     command_code,
     forked,
     forked_service,
+    limit,
     new_draw,
     number_of,
     service_arguments,
@@ -286,16 +286,6 @@ def test_weights_that_find_no_memory_are_an_error(nursery: Nursery, memory: Path
         with forked(nursery, memory, WEIGHTS.format(options=options, last=last, kilobytes=kilobytes)) as running:
             assert running.rest() == "no memory\n"
             assert running.wait() == 0, running.said()
-
-
-def limit(pid: int, megabytes: float | None) -> int:
-    """Let a process take only this much more memory, or as much as it likes; return how much it may have in all."""
-    size = resource.RLIM_INFINITY
-    if megabytes is not None:
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
-        size = pages * resource.getpagesize() + int(megabytes * 2**20)
-    resource.prlimit(pid, resource.RLIMIT_AS, (size, resource.RLIM_INFINITY))
-    return size
 
 
 def large_requests(client: Client, size: int) -> list[int]:

@@ -92,7 +92,7 @@ class InProcess:
         self.model = self.folder / "now" / "m"
         self.model.parent.mkdir()
         self.model.write_bytes(small_model())
-        self.service = Service(lambda: Desk(self.model))
+        self.service = Service(lambda: Desk(self.model)).begin()
         self.service.opening.result(30)
         self.app, self.runner = create_app(self.service, Rules(frozenset({HOST}), None)), asyncio.Runner()
         self.ask("POST", "/v1/documents", JSON, b'{"documents": [{"id": "1", "text": "wheat"}, "oil and gas"]}')

@@ -8,10 +8,12 @@ from thresher.errors import (
     JournalBrokenError,
     JournalBusyError,
     JournalFullError,
+    JournalMemoryError,
     MissingPackageError,
     ParameterError,
     SpillError,
     ThresherError,
+    is_out_of_memory,
     printable,
 )
 
@@ -42,7 +44,7 @@ def exit_code(error: BaseException) -> int:
         (OutputError, NO_OUTPUT),
         (JournalBusyError, BUSY),
         ((JournalFullError, JournalBrokenError, SpillError), IO),
-        (MemoryError, MEMORY),
+        (JournalMemoryError, MEMORY),
         (ThresherError, DATA),
         (KeyboardInterrupt, INTERRUPTED),
         (TerminatedError, TERMINATED),
@@ -50,7 +52,7 @@ def exit_code(error: BaseException) -> int:
     for kinds, code in by_kind:
         if isinstance(error, kinds):
             return code
-    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+    if is_out_of_memory(error) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return MEMORY
     if isinstance(error, OSError):
         return FORBIDDEN if error.errno in _FORBIDDEN else NO_INPUT if error.errno in _NO_INPUT else IO
@@ -64,7 +66,7 @@ def one_line(error: BaseException) -> str:
         if not names and error.errno in FULL:  # files name themselves
             names = ["standard output"]
         said = ": ".join([*names, error.strerror])
-    elif isinstance(error, MemoryError) and not isinstance(error, ThresherError):
+    elif is_out_of_memory(error) and not isinstance(error, ThresherError):
         said = "out of memory (read fewer documents at once)"
     elif isinstance(error, KeyboardInterrupt):
         said = "interrupted"

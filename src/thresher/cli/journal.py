@@ -13,11 +13,12 @@ import typer
 
 from thresher.cli.failures import OutputError, UsageError
 from thresher.cli.models import opened_desk, saying_what_is_kept
-from thresher.cli.options import JournalAnywayOption, JournalOption, ModelArgument
+from thresher.cli.options import JournalAnywayOption, JournalOption, ModelArgument, whole_number
 from thresher.cli.shell import Shell
 from thresher.sizes import counted
 
 if TYPE_CHECKING:
+    from thresher.desk import Desk
     from thresher.journal import Journal
 
 ACTIONS = ("check", "export", "write", "backup", "forget", "skip")
@@ -29,6 +30,9 @@ def undo(
     id: Annotated[str | None, typer.Option(help="The id of the correction.", metavar="ID")] = None,
     user: Annotated[str | None, typer.Option(help="All corrections of one person.", metavar="NAME")] = None,
     since: Annotated[str | None, typer.Option(help="Since a time, as 2026-01-31T12:00.", metavar="TIME")] = None,
+    record: Annotated[
+        str | None, typer.Option(help="A record by its number, also a change of categories.", metavar="NUMBER")
+    ] = None,
     journal: JournalOption = None,
     journal_anyway: JournalAnywayOption = False,
 ) -> None:
@@ -36,11 +40,13 @@ def undo(
 
     thresher undo desk.thresher
     """
+    if record is not None and (id is not None or user is not None or since is not None):
+        raise UsageError("--record names one record (leave --id, --user and --since out)")
     if id is not None and (user is not None or since is not None):
         raise UsageError("--id names one correction (leave --user and --since out)")
-    first = _time(since) if since is not None else None
+    number, first = whole_number("--record", record), _time(since) if since is not None else None
     with opened_desk(model, shell, new=False, folder=journal, anyway=journal_anyway) as desk:
-        found = _standing(desk.journal, {"id": id, "user": user, "time": first})
+        found = _standing(desk.journal, {"id": id, "user": user, "time": first, "seq": number})
         before = desk.model.digest()
         with saying_what_is_kept(desk, shell, "1 undo"):
             desk.undo(uuid4().hex, list(found))
@@ -48,18 +54,19 @@ def undo(
     if shell.json:
         shell.emit({"undone": list(found.values()), "digest_before": before, "digest": digest, "model": str(model)})
         return
-    shell.say(f"Undid {counted(len(found), 'correction', 'corrections')}")
+    shell.say(f"Undid {counted(len(found), 'correction', 'corrections') if number is None else f'record {number}'}")
     shell.say(f"Wrote {model} (digest {before[:12]} before, {digest[:12]} now)")
 
 
-def _standing(journal: "Journal", asked: dict[str, str | None]) -> dict[int, str]:
+def _standing(journal: "Journal", asked: dict[str, str | int | None]) -> dict[int, str]:
     """Return the numbers and ids of the corrections that stand and are as asked; of the last one if nothing is asked.
 
-    A time is the first that is meant.
+    A time is the first that is meant. A change of categories is meant only by its number.
     """
     known = {name: value for name, value in asked.items() if value is not None}
     wanted = "".join(f" AND {name} {'>=' if name == 'time' else '='} ?" for name in known)
-    query = f"SELECT seq, id FROM records WHERE kind = 'correction' AND undone_by IS NULL{wanted}"
+    kinds = "('correction', 'categories')" if "seq" in known else "('correction')"
+    query = f"SELECT seq, id FROM records WHERE kind IN {kinds} AND undone_by IS NULL{wanted}"
     order = "ORDER BY seq" if known else "ORDER BY seq DESC LIMIT 1"
     return dict(journal.query(f"{query} {order}", *known.values()))
 
@@ -111,9 +118,9 @@ def journal(
         _write(shell, model, folder, journal_anyway)
         return
     if action == "forget":
-        _forget(shell, model, folder, str(what), hard)
+        _forget(shell, model, folder, str(what), hard, journal_anyway)
         return
-    if action == "backup" and (where := _service_of(folder)) is not None:
+    if action == "backup" and (where := _service_of(folder, journal_anyway)) is not None:
         _running_backup(shell, folder, Path(str(what)), where)
         return
     with Journal(folder, anyway=journal_anyway) as opened:
@@ -173,10 +180,11 @@ def _check_new(folder: Path) -> None:
         raise OutputError(f"{folder}: there is something already (name a new folder)")
 
 
-def _service_of(journal: Path) -> dict[str, Any] | None:
+def _service_of(journal: Path, anyway: bool = False) -> dict[str, Any] | None:
     """Return where the service answers that has the journal now, if one has it and its file says so.
 
-    What others could have written there is not believed. Root may ask the service of any user.
+    What others could have written there is not believed: in a folder that is used `anyway` the file alone must be the
+    user's, and not a link. Root may ask the service of any user.
     """
     import json
 
@@ -187,7 +195,10 @@ def _service_of(journal: Path) -> dict[str, Any] | None:
     owner, path = owner_of(journal), journal / ADDRESS
     if owner is None or not path.is_file():
         return None
-    if reason_to_distrust(journal, journal.stat().st_uid if os.geteuid() == 0 else None):
+    user = journal.stat().st_uid if os.geteuid() == 0 else os.geteuid()
+    if path.is_symlink() or path.lstat().st_uid not in (0, user):
+        return None
+    if not anyway and reason_to_distrust(journal, user):
         return None
     try:
         where = json.loads(path.read_bytes())
@@ -252,29 +263,48 @@ def _backup(shell: Shell, opened: "Journal", folder: Path) -> None:
         shell.say(f"Wrote {opened.last():,} records to {folder}")
 
 
-def _forget(shell: Shell, model: Path, folder: Path, id: str, hard: bool) -> None:
+def _forget(shell: Shell, model: Path, folder: Path, id: str, hard: bool, anyway: bool) -> None:
     from thresher.errors import JournalError
 
-    with opened_desk(model, shell, new=False, folder=folder) as desk:
-        record = desk.journal.by_id(id)
+    with opened_desk(model, shell, new=False, folder=folder, anyway=anyway) as desk:
+        record, copies = desk.journal.by_id(id), desk.copies()
         if record is None or record.kind != "correction":
-            raise JournalError(f"{desk.journal.path}: there is no correction {id!r}")
-        others = [other.id for other in desk.journal.of_features(record.digest) if other.seq != record.seq]
+            advice = f" (these may hold it: {', '.join(map(str, copies))})" if copies else ""
+            raise JournalError(f"{desk.journal.path}: there is no correction {id!r}{advice}")
+        standing = desk.journal.same_text(record.seq, undone=False)
+        others = [other.id for other in standing if hard or other.text is not None]
+        undone = desk.journal.same_text(record.seq, undone=True)
+        if hard and record.undone_by is None:
+            _undo_to_forget(desk, record.seq)
+        for seq in (*(other.seq for other in undone), record.seq):  # itself last: if killed, it can be asked again
+            (desk.forget_correction if hard else desk.forget_text)(seq)
         if hard:
-            desk.forget_correction(record.seq)
             desk.write_model()
-        else:
-            desk.forget_text(record.seq)
     if others:
         shell.remark(f"the same text was corrected as {', '.join(others)} too (forget it there as well)")
     if shell.json:
         shell.emit({"forgotten": id})
     elif hard:
-        shell.say(f"Forgot {id}: the correction is undone, and {model} and its journal hold nothing of its text")
+        where = "its record holds" if others or copies else f"{model} and its journal hold"
+        shell.say(f"Forgot {id}: the correction is undone, and {where} nothing of its text")
     else:
         shell.say(f"Forgot the text of {id}")
         remains = "what was learned from it stays, and most of the text may be read from it (--hard removes it)"
         shell.remark(f"{model}: {remains}")
+
+
+def _undo_to_forget(desk: "Desk", seq: int) -> None:
+    """Undo a correction; if later records need it, say that nothing was forgotten, and what can be done."""
+    from thresher.errors import JournalError
+
+    try:
+        desk.undo(f"forget {uuid4().hex[:16]}", [seq])
+    except JournalError as error:
+        if type(error) is not JournalError:  # the disk or memory failed, and the message says what to do
+            raise
+        commands = f"thresher undo {desk.path} --record NUMBER undoes a record"
+        instead = "forget without --hard deletes the text alone"
+        raise JournalError(f"nothing was forgotten: {error} ({commands}; {instead})") from None
 
 
 def _skip(shell: Shell, folder: Path, number: str, anyway: bool) -> None:

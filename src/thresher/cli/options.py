@@ -35,7 +35,11 @@ JournalOption = Annotated[
     Path | None, typer.Option("--journal", help="Folder of the journal; beside MODEL unless told.", metavar="FOLDER")
 ]
 JournalAnywayOption = Annotated[
-    bool, typer.Option("--journal-anyway", help="Use a journal on a network file system, at your own risk.")
+    bool,
+    typer.Option(
+        "--journal-anyway",
+        help="Use a journal on a network file system, or in a folder that others can write to, at your own risk.",
+    ),
 ]
 ThreadsOption = Annotated[str | None, typer.Option("--threads", help="Threads; never changes the result.", metavar="N")]
 

@@ -136,16 +136,30 @@ class Blocks:
         self.changed()
         if n_features <= self.n_features and n_categories <= self.n_categories:
             return
-        wider = self.fixed_width is None and fitting_width(n_categories) > self.width
-        full = n_features > self.weights.weight.shape[1] or self._count(n_categories) > len(self.examples)
-        if full or wider or self._shared:
-            self._move(n_features, n_categories, fitting_width(n_categories) if wider else self.width)
+        self._make_room(n_features, n_categories)
         if n_features > self.n_features:
             self._fill(slice(None), slice(self.n_features, n_features), late=self.start.late_zero)
             self.n_features = n_features
         if self.start.late_zero:
             self._set_late(range(self.n_categories, n_categories))
         self.n_categories = max(self.n_categories, n_categories)
+
+    def has_room(self, n_features: int, n_categories: int) -> bool:
+        """Tell whether so many features and categories fit into the arrays that there are."""
+        full = n_features > self.weights.weight.shape[1] or self._count(n_categories) > len(self.examples)
+        return not (full or self._width_for(n_categories) > self.width or self._shared)
+
+    def reserve(self, n_features: int, n_categories: int) -> None:
+        """Take all memory that `grow` will need, and change nothing else: where there is none, this fails instead."""
+        self._make_room(n_features, n_categories)
+        self._fill(slice(None), slice(self.n_features, n_features))  # a system gives memory when it is written to
+
+    def _make_room(self, n_features: int, n_categories: int) -> None:
+        if not self.has_room(n_features, n_categories):
+            self._move(n_features, n_categories, self._width_for(n_categories))
+
+    def _width_for(self, n_categories: int) -> int:
+        return self.fixed_width or max(self.width, fitting_width(n_categories))
 
     def _set_late(self, categories: range) -> None:
         """Let all features weigh nothing for new categories."""
@@ -206,6 +220,25 @@ class Blocks:
         for target, source in _pairs(twin.weights, self.weights):
             target[:, : self.n_features] = source[:, : self.n_features]
         return twin
+
+    def part(self, categories: list[int], features: NDArray[np.int64]) -> "Blocks":
+        """Return a copy of the weights of some categories and features alone; `take_part` puts it back."""
+        part = Blocks(self.start, len(features), len(categories), self.width)  # as wide: kernels are compiled for that
+        part.examples.reshape(-1)[: len(categories)] = self.examples.reshape(-1)[categories]
+        for target, source in _pairs(part.weights, self.weights):
+            for number, category in enumerate(categories if source.shape[1] else ()):
+                (block, lane), (old_block, old_lane) = divmod(number, self.width), divmod(category, self.width)
+                target[block, :, lane] = source[old_block, features, old_lane]
+        return part
+
+    def take_part(self, part: Any, categories: list[int], features: NDArray[np.int64]) -> None:
+        """Take over what a part has learned."""
+        for target, source in _pairs(self.weights, part.weights):
+            for number, category in enumerate(categories if source.shape[1] else ()):
+                (block, lane), (old_block, old_lane) = divmod(category, self.width), divmod(number, self.width)
+                target[block, features, lane] = source[old_block, :, old_lane]
+        self.examples.reshape(-1)[categories] = part.examples.reshape(-1)[: len(categories)]
+        self.changed()
 
     def gathered(self, categories: NDArray[np.int64]) -> tuple["Blocks", list[tuple[int, int]]]:
         """Bring some categories to the front; returns blocks of those alone, in the same memory, and what was swapped.

@@ -219,9 +219,12 @@ class MistakeDrivenLearner(MistakeRule):
         count: int,
         progress: Report | None = None,
     ) -> NDArray[np.int64]:
-        """Make one pass; a long one leaves the learner as it was if it is interrupted. Returns the mistakes."""
+        """Make one pass; a long one leaves the learner as it was if it is interrupted. Returns the mistakes.
+
+        One row is never long: nothing interrupts it, and a copy of all weights would take longer than to learn it.
+        """
         checked = examples.rows
-        long = len(checked.indices) * count > SLICE_WORK
+        long = len(checked.indptr) > 2 and len(checked.indices) * count > SLICE_WORK
         blocks = blocks.copy() if long else blocks
         known, on_threads = blocks.n_categories, long and isinstance(blocks, Blocks)
         try:
@@ -337,6 +340,28 @@ class MistakeDrivenLearner(MistakeRule):
         self._blocks, self.positives_ = self._fitted().merged(categories), self.positives_.copy()
         self.positives_[categories[0]] = self.positives_[categories].sum()
         return self
+
+    def has_room(self, n_features: int, n_categories: int) -> bool:
+        """Tell whether `n_features` and `n_categories` fit into the memory that the weights have."""
+        return self._blocks is None or self._blocks.has_room(n_features, n_categories)
+
+    def reserve(self, n_features: int, n_categories: int) -> None:
+        """Take all memory that `n_features` and `n_categories` need, before anything is learned of them."""
+        if self._blocks is not None:
+            self._blocks.reserve(max(n_features, self.n_features_), max(n_categories, self.n_categories_))
+
+    def part(self, categories: list[int], features: NDArray[np.int64]) -> Self:
+        """Return a learner with a copy of some `categories` and `features` alone; `take_part` takes it back."""
+        part = copy(self)
+        part._blocks = self._fitted().part(categories, features)
+        part.online_mistakes_, part.positives_ = self.online_mistakes_[categories], self.positives_[categories]
+        return part
+
+    def take_part(self, part: "MistakeDrivenLearner", categories: list[int], features: NDArray[np.int64]) -> None:
+        """Take over what a `part` of these `categories` and `features` has learned; its positives do not count."""
+        self._fitted().take_part(part._fitted(), categories, features)
+        self.online_mistakes_ = self.online_mistakes_.copy()
+        self.online_mistakes_[categories] = part.online_mistakes_
 
     def resume(self, other: "MistakeDrivenLearner", blocks: Blocks | ListedWeights | None = None) -> Self:
         """Take over what the `other` learner, of the same kind, has learned, to go on from there with other parameters.

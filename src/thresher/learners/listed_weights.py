@@ -1,6 +1,6 @@
 """Weights for the features alone that a category has met, kept by feature: learners hold them where `sparse` is set."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +11,14 @@ from thresher.kernels.lists import (
     mean_of_entries,
     move_lists,
     order_by_feature,
+    put_back,
     score_listed,
     trim_lists,
     weights_of,
 )
 from thresher.kernels.passes import Examples
 from thresher.kernels.rows import Rows
-from thresher.kernels.weights import PRESENT, Rule
+from thresher.kernels.weights import PRESENT, Rule, Weights
 from thresher.learners.blocks import Blocks, Start
 from thresher.learners.slices import on_threads, slices
 
@@ -99,6 +100,13 @@ class ListedWeights:
         if n_categories > self.n_categories:
             self.examples = np.append(self.examples, np.zeros(n_categories - self.n_categories, dtype=np.int64))
 
+    def has_room(self, n_features: int, n_categories: int) -> bool:
+        """Tell whether so many features and categories fit: they always do."""
+        return True
+
+    def reserve(self, n_features: int, n_categories: int) -> None:
+        """Take no memory yet: entries take it as they come, and a text has few for each category that it teaches."""
+
     def forget_categories(self, count: int) -> None:
         """Know only the first `count` categories again."""
         self.examples, self._mean = self.examples[:count], []
@@ -120,6 +128,44 @@ class ListedWeights:
         twin = ListedWeights.__new__(ListedWeights)
         twin.__dict__.update(self.__dict__)
         return twin
+
+    def part(self, categories: list[int], features: NDArray[np.int64]) -> "ListedWeights":
+        """Return a copy of the weights of some categories and features alone; `take_part` puts it back."""
+        own, features_met, places = self._met(categories, features)
+        order = np.argsort(own, kind="stable")
+        own, features_met, places = own[order], features_met[order], places[order]
+        weights: Any = (array[places] if len(array) else array for array in self.lists[4:])
+        entries = Entries(own, features_met, *weights)
+        return ListedWeights(self.start, len(features), self.examples[categories], entries)
+
+    def _met(
+        self, categories: list[int], features: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+        """Return the entries of some categories and features, both numbered from 0, and their places."""
+        met, places = self._places(features)
+        numbers = np.full(self.n_categories, -1, dtype=np.int32)
+        numbers[categories] = np.arange(len(categories))
+        own = numbers[self.lists.categories[places]]
+        chosen = own >= 0
+        return own[chosen], met[chosen], places[chosen]
+
+    def take_part(self, part: Any, categories: list[int], features: NDArray[np.int64]) -> None:
+        """Take over what a part has learned."""
+        _, known, _ = self._met(categories, features)
+        wanted = part.lists.counts - np.bincount(known, minlength=len(features))
+        short = wanted > (self.lists.rooms - self.lists.counts)[features]
+        if short.any():
+            self._make_room(features[short].astype(np.int32), int(wanted.max()))
+        entries: Entries = part.entries()
+        ends = np.cumsum(np.bincount(entries.categories, minlength=len(categories)))
+        for category, first, last in zip(categories, np.append(0, ends), ends, strict=False):
+            own = entries.at(np.arange(first, last))
+            weight, positive, negative, moment = (array[:, np.newaxis] for array in cast(Any, own[2:]))
+            absent = np.full(weight.shape, PRESENT, dtype=np.uint8)
+            few = Weights(weight, positive, negative, absent, moment)
+            put_back(features[own.features].astype(np.int32), category, few, self.lists)
+        self.examples[categories] = part.examples
+        self._mean = []
 
     # -- learning and scoring ----------------------------------------------------------------------------------------
 
@@ -204,13 +250,13 @@ class ListedWeights:
         matrix[features, self.lists.categories[places]] = self._scoring_weight()[places]
         return matrix
 
-    def _places(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the feature of each entry and where it stands, list by list."""
-        counts = self.lists.counts
-        features = np.repeat(np.arange(self.n_features, dtype=np.int32), counts)
-        places = np.repeat(self.lists.starts - (np.cumsum(counts) - counts), counts)
+    def _places(self, features: Any = slice(None)) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the feature of each entry, numbered among those asked for, and where it is, list by list."""
+        counts, starts = self.lists.counts[features], self.lists.starts[features]
+        numbers = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+        places = np.repeat(starts - (np.cumsum(counts) - counts), counts)
         places += np.arange(len(places))
-        return features, places
+        return numbers, places
 
     def entries(self, scoring: bool = False) -> Entries:
         """Return all entries, by category; with the last weights, or with those that scores are made of."""

@@ -222,6 +222,11 @@ class TextFeatures:
         has_room = self.vocabulary.count < self.vocabulary.most
         return bool(found.names) and (has_room or len(_row_of(found, self.vocabulary, grow=False)[0]) > 0)
 
+    def count_new(self, found: FeatureCounts) -> int:
+        """Return how many features of a text would become known if it were learned."""
+        new = len(found.names) - len(_row_of(found, self.vocabulary, grow=False)[0])
+        return min(new, max(self.vocabulary.most - self.vocabulary.count, 0))
+
     def view(self) -> "TextFeatures":
         """Return features that share what they know with these, and take up nothing that is learned later."""
         twin = copy(self)

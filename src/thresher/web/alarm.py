@@ -67,6 +67,7 @@ class Past:
         self._documents = len(holdout)
         self._holdout = hashlib.sha256(json.dumps([(one.content, one.categories) for one in holdout]).encode())
         self._decisions = self._kept = self._read(journal.fact(_FACT))
+        self._best: tuple[tuple[Decisions, ...], bytes, float] = ((), b"", 0.0)  # the last one, and what it is of
 
     def add(self, position: int, found: Evaluation) -> None:
         """Add the decisions at a position, and drop those that no alarm needs any longer."""
@@ -78,7 +79,12 @@ class Past:
 
     def best(self, position: int, left: Ints) -> float:
         """Return the best macro F1 that counts at a position, on the documents that are `left`; 0 if there is none."""
-        return max((one.macro_f1(self._documents, left) for one in self._watched(position)), default=0.0)
+        watched, documents = self._watched(position), left.tobytes()
+        known, known_documents, best = self._best  # read and replaced as a whole, so threads need no lock
+        if (known, known_documents) != (watched, documents):
+            best = max((one.macro_f1(self._documents, left) for one in watched), default=0.0)
+            self._best = watched, documents, best
+        return best
 
     def keep(self, journal: Journal) -> None:
         """Write new decisions into the journal."""

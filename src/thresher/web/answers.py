@@ -26,7 +26,7 @@ _TEXTS_AT_ONCE = 3072
 _SHOWN_WORDS, _STRONGEST_WORDS = 12, 20
 _TOO_MUCH = (
     f"explanations are given for {EXPLAINED_LETTERS:,} letters at a time, a text counted once for each category "
-    "(send less, or name one category)"
+    "(send less)"
 )
 
 
@@ -44,8 +44,9 @@ def answered(
         found = categorized(model, some, ids[first : first + step], top=top, details=details)
         for answer, text in zip(found, some, strict=True):
             if explain is not False:
-                names = _explained_names(model, answer, explain)
-                left -= len(names) * max(len(plain(text)), LEAST_EXPLAINED)
+                names, each = _explained_names(model, answer, explain), max(len(plain(text)), LEAST_EXPLAINED)
+                names = names[: max(left // each, 1)]  # the best that fit; the best one must
+                left -= len(names) * each
                 if left < 0:
                     raise Problem(422, _TOO_MUCH)
                 answer["explanations"] = explanations(model, text, names)

@@ -160,10 +160,11 @@ class OptionsIn(Body):
 class CategorizeIn(OptionsIn):
     """One document, or many, and how to answer.
 
-    Details and explanations are given for at most 1,000 documents. Explanations are given for the 20 best accepted
-    categories of a document and for at most 500,000 letters: a text counts once for each category that is explained,
-    and for 200 letters at least. An answer has at most 50,000,000 bytes. Beyond these limits the answer is 422. Stream
-    the documents, or name one category.
+    Details and explanations are given for at most 1,000 documents. Explanations are given for at most 500,000 letters:
+    a text counts once for each category that is explained, and for 200 letters at least. Of the accepted categories of
+    a document the 20 best are explained, or as many of them as fit. An answer has at most 50,000,000 bytes. The answer
+    is 422 beyond these limits, and where not even one category of a document fits. Stream the documents, or send
+    shorter ones.
     """
 
     forms = _forms("text", "document", "documents")

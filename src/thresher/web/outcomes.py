@@ -208,7 +208,7 @@ class Document(BaseModel):
 
 
 class Reviewed(Document):
-    """A document to review, with what the model and its teachers say of it."""
+    """A document to review, with what the model says of it, and its teachers in the last 20 corrections."""
 
     uncertainty: float
     in_range: bool

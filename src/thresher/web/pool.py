@@ -104,9 +104,10 @@ class Pool:
 
     def get(self, id: str) -> Pooled:
         """Return a document."""
-        if id not in self.documents:
+        document = self.documents.get(id)  # one lookup: another thread may remove it
+        if document is None:
             raise Problem(404, "there is no document of this id to review")
-        return self.documents[id]
+        return document
 
     def set_state(self, id: str, state: str) -> Pooled:
         """Say what has become of a document."""
@@ -128,5 +129,6 @@ class Pool:
 
     def counts(self) -> dict[str, int]:
         """Return how many there are of each state, and of all."""
-        found = Counter(document.state for document in list(self.documents.values()))
-        return {state: found[state] for state in STATES} | {"total": len(self.documents)}
+        documents = list(self.documents.values())  # of one moment: another thread may add or remove some
+        found = Counter(document.state for document in documents)
+        return {state: found[state] for state in STATES} | {"total": len(documents)}

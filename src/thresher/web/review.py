@@ -13,7 +13,7 @@ from thresher.replay import features_digest
 from thresher.web import answers
 from thresher.web.pool import Pool, Pooled
 
-MOST_SHOWN = 2_000_000  # letters of documents on one page of the queue
+MOST_SHOWN = 2_000_000  # letters of documents on one page of the queue, and as many of the names in corrections
 ORDERS = ("uncertain", "random", "diverse")
 _AT_ONCE = 1000
 _MAX_ORDERS = 8  # that are kept: one of 200,000 documents takes 5 MB

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 from uuid import uuid4
 
 from thresher import __version__
@@ -41,6 +41,7 @@ from thresher.web.writer import Writer
 from thresher.whole_file import remove_folder_left, sync_folder
 
 LATEST_MISTAKES = 10
+MOST_CORRECTIONS = 20  # of a document, that the queue shows
 _FETCHED_WITHIN = 60.0  # seconds in which a temporary backup is locked by the process that moves it
 _log = logging.getLogger("thresher.web")
 Result = TypeVar("Result")
@@ -71,8 +72,12 @@ class Service:
         self._temporary: dict[str, float] = {}  # backups to be moved away, and when they were made
         self.pools, self._names = Pools(), CategoryNames([])
         self._forget()
-        self._writer = Writer(self._failed)
-        self.opening = self._writer.call(lambda: self._open(opened()))
+        self._writer, self._opened = Writer(self._failed), opened
+
+    def begin(self) -> Self:
+        """Open the model and its journal, on the writing thread; `opening` is done when the service is ready."""
+        self.opening = self._writer.call(lambda: self._open(self._opened()))
+        return self
 
     def _forget(self) -> None:
         """Begin without anything that was found out about a model at a position."""
@@ -151,16 +156,17 @@ class Service:
         """How many calls wait for the writing thread."""
         return self._writer.waiting
 
-    def close(self, patience: float | None = None) -> None:
-        """Finish what waits, keep a snapshot and give the journal up.
+    def close(self, patience: float | None = None, last_patience: float | None = None) -> None:
+        """Finish what waits, write the model file, keep a snapshot and give the journal up.
 
         If the writing thread is not free within `patience` seconds, leave it: what it has acknowledged is in the
-        journal, and the next start learns the rest of it.
+        journal, and the next start learns the rest of it. For the same reason the files may be left as they were if
+        they take `last_patience` seconds more: each is replaced as a whole or not at all.
         """
         if self.state != "broken":
             self.state = "ending"
         self.pools.stop()
-        if not self._writer.end(self._close, patience):
+        if not self._writer.end(self._close, patience, last_patience):
             _log.warning("the service ends before its last task; what was acknowledged is in the journal")
         self.watch.stop()
 
@@ -217,12 +223,12 @@ class Service:
         return [reviewed(model, one, category) for one in shown], len(found)
 
     def with_corrections(self, document: dict[str, Any]) -> dict[str, Any]:
-        """Add what teachers said of a document, and where they disagree. On the writing thread."""
+        """Add the last corrections of a document, and where teachers disagree in them. On the writing thread."""
         digest = document.pop("digest")
         said = [
             {"seq": record.seq, "user": record.user, "accept": [], "reject": [], "categories": None}
             | {key: value for key, value in self.renames.renamed(record).items() if key not in ("document", "seeds_of")}
-            for record in self.desk.journal.of_features(digest)
+            for record in self.desk.journal.of_features(digest, MOST_CORRECTIONS)
         ]
         return document | {"corrections": said, "disagreement": disagreement(said)}
 

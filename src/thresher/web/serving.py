@@ -10,12 +10,14 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -27,6 +29,8 @@ from thresher.whole_file import whole_file
 
 _GRACE = 5  # seconds for requests to end
 _PATIENCE = 2.0  # seconds more for what is being written
+_ROOM = 2**25  # bytes, more than the routes take
+_LONGEST_END = 9.0  # seconds for all of it, the model file too: whoever asked kills the process a second later
 
 
 class PromptProtocol(H11Protocol):
@@ -84,6 +88,7 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._listens = listens
         self.has_ended = False
+        self.ending_since: float | None = None
 
     def run(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve until a signal comes; asyncio ends the threads with one more, for which there may be no memory."""
@@ -101,6 +106,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End what is open; uvicorn would let connections of the last moment ask for as long as it waits."""
+        self.ending_since = time.monotonic()
         closing = asyncio.create_task(self._close_connections())
         try:
             await super().shutdown(sockets)
@@ -164,12 +170,14 @@ def serve(
             one.should_exit = True
 
     service = make_service(ended)
+    np.empty(_ROOM, dtype=np.uint8)  # where pydantic finds no memory it ends the process without a word
     config = uvicorn.Config(
         create_app(service, rules), http=PromptProtocol, loop="asyncio", ws="none", lifespan="off", access_log=False,
         log_level="error", server_header=False, limit_concurrency=500, timeout_keep_alive=5,
         timeout_graceful_shutdown=_GRACE, h11_max_incomplete_event_size=LARGEST_HEAD, proxy_headers=False,
     )  # fmt: skip
     logging.getLogger("uvicorn.error").addFilter(_is_news)
+    service.begin()  # only now: it may leave no memory for the routes
 
     def opened(done: "Future[None]") -> None:
         if done.exception() is not None:
@@ -189,7 +197,8 @@ def serve(
     finally:
         listening.close()
         try:
-            service.close(_PATIENCE)
+            since = running[0].ending_since or time.monotonic()
+            service.close(_PATIENCE, max(_LONGEST_END - _PATIENCE - (time.monotonic() - since), 0))
         finally:
             if failures:  # the reason, even if a signal or a lack of memory comes while it ends
                 raise failures[0]

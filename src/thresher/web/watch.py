@@ -86,7 +86,8 @@ class Watch:
         shown = Shown(model, position, renames, self._taught, self._measures)
         if self.holdout and position - self._measured_at >= MEASURED_EVERY:
             self._measured_at = position
-            self._measuring.submit(self._measure, shown)
+            with suppress(RuntimeError):  # it was stopped, while the writing thread has not ended yet
+                self._measuring.submit(self._measure, shown)
         return shown
 
     def _measure(self, shown: Shown) -> None:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from mmap import mmap
 from typing import Any, TypeVar
 
+from thresher.errors import is_out_of_memory
 from thresher.web.problems import busy
 
 Result = TypeVar("Result")
@@ -89,7 +90,8 @@ class Workers:
                 continue
             try:
                 result = function()
-            except BaseException as error:
+            except BaseException as raised:
+                error = MemoryError() if is_out_of_memory(raised) and isinstance(raised, SystemError) else raised
                 with suppress(Exception):  # the caller gets an answer even if there is no memory for this
                     self._failed(error)
                 future.set_exception(error)

@@ -20,10 +20,11 @@ class Writer(Workers):
     def __init__(self, failed: Callable[[BaseException], None]) -> None:
         super().__init__(1, "writer", LONGEST_LINE, f"{LONGEST_LINE} corrections wait already", failed)
 
-    def end(self, last: Callable[[], None], patience: float | None = None) -> bool:
+    def end(self, last: Callable[[], None], patience: float | None = None, last_patience: float | None = None) -> bool:
         """Do what waits, then the last thing, and end; what comes later is refused.
 
-        Returns False, and leaves the last thing undone, where that has not begun within `patience` seconds.
+        Returns False if the last thing has not begun within `patience` seconds, and it is left undone; and if it is not
+        done `last_patience` seconds later, and it goes on until the process ends.
         """
         future: Future[None] = Future()
         with self._changed:
@@ -33,6 +34,8 @@ class Writer(Workers):
         self._threads[0].join(patience)
         if self._threads[0].is_alive() and future.cancel():
             return False
-        self._threads[0].join()
+        self._threads[0].join(last_patience)
+        if self._threads[0].is_alive():
+            return False
         future.result()
         return True

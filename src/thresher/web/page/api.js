@@ -47,6 +47,18 @@ export const post = (path, body, options = {}) => call("POST", path, body, optio
 export const patch = (path, body, options = {}) => call("PATCH", path, body, options);
 export const remove = (path, query = {}, options = {}) => call("DELETE", path + written(query), undefined, options);
 
+/** Categorize a text; if it is too long to explain, the answer has no explanations. */
+export async function categorize(body, options = {}) {
+  try {
+    return await post("/v1/categorize", body, options);
+  } catch (error) {
+    if (error.status !== 422 || !body.explain) throw error;
+    return post("/v1/categorize", { ...body, explain: false }, options);
+  }
+}
+
+export const TOO_LONG = "This text is too long to explain.";
+
 /** A path of names, each of which may hold anything. */
 export const at = (...parts) => parts.map((part, i) => (i ? `/${encodeURIComponent(part)}` : part)).join("");
 

@@ -1,6 +1,6 @@
 // The view that categorizes a text as it is typed, shows why, and takes corrections.
 
-import { get, post } from "./api.js";
+import { TOO_LONG, categorize, get } from "./api.js";
 import { askCategory } from "./ask.js";
 import { Telling } from "./correcting.js";
 import { button, el, fill, key, many, named, say, wholeText } from "./dom.js";
@@ -224,11 +224,7 @@ class CategorizeView {
   }
 
   #categorize(text, explain, signal) {
-    return post(
-      "/v1/categorize",
-      { text, ...(this.all ? { all: true } : { top: SHOWN }), details: true, explain },
-      { signal },
-    );
+    return categorize({ text, ...(this.all ? { all: true } : { top: SHOWN }), details: true, explain }, { signal });
   }
 
   #answered(text, answer) {
@@ -241,7 +237,7 @@ class CategorizeView {
     if (!sameText) this.telling.clear();
     this.#show();
     this.#markStale();
-    fill(this.status, answer.categories.length ? "" : "The model has learned nothing yet. Accept a category to begin.");
+    fill(this.status, remark(answer));
     say(spokenResult(this.found));
   }
 
@@ -301,6 +297,7 @@ class CategorizeView {
       const answer = await this.#categorize(text, name).catch((error) => this.#fault(error));
       if (!answer || text !== this.answered) return undefined;
       for (const one of answer.explanations ?? []) this.explanations.set(one.category, one);
+      fill(this.status, remark(answer));
     }
     return this.chosen === name ? this.#explain() : undefined;
   }
@@ -371,6 +368,12 @@ class CategorizeView {
 function withExplained(categories, explanation) {
   if (!explanation || categories.some(({ category }) => category === explanation.category)) return categories;
   return [...categories, explanation];
+}
+
+/** What there is to say of an answer besides its categories. */
+function remark({ categories, explanations }) {
+  if (!categories.length) return "The model has learned nothing yet. Accept a category to begin.";
+  return explanations ? "" : TOO_LONG;
 }
 
 function spokenResult(found) {

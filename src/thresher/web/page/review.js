@@ -1,6 +1,6 @@
 // The view that goes through the documents to review, one at a time.
 
-import { at, patch, post } from "./api.js";
+import { TOO_LONG, at, categorize, patch } from "./api.js";
 import { askCategory } from "./ask.js";
 import { Telling } from "./correcting.js";
 import { button, el, fill, fixed, isByMouse, key, listed, many, named, say, unseen, wholeText } from "./dom.js";
@@ -201,7 +201,8 @@ class ReviewView {
   }
 
   async #categorize(document, explain) {
-    const answer = await post("/v1/categorize", { document: document.id, top: 6, details: true, explain });
+    const answer = await categorize({ document: document.id, top: 6, details: true, explain });
+    this.isTooLong = !answer.explanations;
     for (const one of answer.explanations ?? []) this.explanations.set(one.category, one);
     return answer;
   }
@@ -223,7 +224,7 @@ class ReviewView {
             reckoning(explanation),
             wordList(explanation),
           ]
-        : null,
+        : this.isTooLong && el("p", { class: "note" }, TOO_LONG),
     );
   }
 

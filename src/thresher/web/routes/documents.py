@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterable
 from functools import partial
+from itertools import chain
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Query, Request
@@ -11,6 +12,7 @@ from starlette.responses import Response
 from thresher.text.analysers import Text
 from thresher.web import bodies, outcomes
 from thresher.web.description import route
+from thresher.web.review import MOST_SHOWN
 from thresher.web.routes.lines import Batch, line_batches
 from thresher.web.routes.shared import Answer, answer, body_of, is_lines, keep, look, look_up, read, written
 from thresher.web.service import Service
@@ -42,9 +44,11 @@ def _add_queue(app: FastAPI, service: Service) -> None:
         queued = partial(service.queued, order, category or None, q, state, limit, offset)
         found, matching = await look(request, service.pools.queue, queued)
         told: list[dict[str, Any]] = []
-        for first in range(0, len(found), _LOOKED_UP_AT_ONCE):  # so that writers have a turn
-            some = found[first : first + _LOOKED_UP_AT_ONCE]
-            told += await look_up(request, service, partial(_with_corrections, service, some))
+        room = MOST_SHOWN
+        while room >= 0 and len(told) < len(found):
+            some = found[len(told) : len(told) + _LOOKED_UP_AT_ONCE]  # so that writers have a turn
+            more, room = await look_up(request, service, partial(_with_corrections, service, some, room))
+            told += more
 
         def page() -> bytes:
             return written({"documents": told, "matching": matching, **service.pool.counts()})
@@ -86,8 +90,16 @@ def _add_documents(app: FastAPI, service: Service) -> None:
         return Answer(await keep(service, lambda: written(service.pool.remove(id)._asdict())))
 
 
-def _with_corrections(service: Service, documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [service.with_corrections(one) for one in documents]
+def _with_corrections(service: Service, documents: list[dict[str, Any]], room: int) -> tuple[list[dict[str, Any]], int]:
+    """Return documents with their corrections, until the names in these take the `room` up, and the room left."""
+    told: list[dict[str, Any]] = []
+    for document in documents:
+        if room < 0:
+            break
+        told.append(service.with_corrections(document))
+        for said in told[-1]["corrections"]:
+            room -= sum(map(len, chain(said["accept"], said["reject"], said["categories"] or ())))
+    return told, room
 
 
 async def _document_batches(request: Request, service: Service) -> AsyncIterator[list[tuple[str | None, Text]]]:

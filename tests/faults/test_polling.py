@@ -1,0 +1,44 @@
+"""A service in a process of its own that does not answer /healthz soon fails the test that it serves."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+import polling
+from faults.harness import client_of, forked_service
+from faults.nursery import Nursery
+
+# A worker thread holds Python's lock while it sleeps: the event loop has no turn.
+HOLDING = """
+import ctypes
+from thresher.web.service import Service
+def stats(self, stats=Service.stats):
+    ctypes.PyDLL(None).usleep({microseconds})
+    return stats(self)
+Service.stats = stats
+"""
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1.5])
+def test_a_stall_that_holds_the_lock_of_python_is_found_out(nursery: Nursery, model: Path, seconds: float) -> None:
+    patch = HOLDING.format(microseconds=int(seconds * 1e6))
+    with forked_service(nursery, model, patch, polled=True) as service, client_of(service) as client:
+        time.sleep(0.3)
+        assert client.ask("GET", "/v1/stats").status == 200
+        time.sleep(0.3)
+    assert bool(polling.slow) is bool(seconds)
+    assert all("test_a_stall_that_holds_the_lock" in one for one in polling.slow)
+    polling.slow.clear()
+
+
+def test_a_service_that_a_test_stops_is_not_slow(nursery: Nursery, model: Path) -> None:
+    with forked_service(nursery, model) as service:
+        time.sleep(0.3)
+        os.kill(service.pid, signal.SIGSTOP)
+        time.sleep(1)
+        os.kill(service.pid, signal.SIGCONT)
+        time.sleep(0.3)
+    assert polling.slow == []
