@@ -29,7 +29,7 @@ from thresher.whole_file import whole_file
 
 _GRACE = 5  # seconds for requests to end
 _PATIENCE = 2.0  # seconds more for what is being written
-_ROOM = 2**25  # bytes, more than the routes take
+_ROOM = 2**22  # bytes: making the routes takes half of it
 _LONGEST_END = 9.0  # seconds for all of it, the model file too: whoever asked kills the process a second later
 
 
