@@ -56,7 +56,7 @@ import resource
 from thresher import Categorizer
 model = Categorizer.load({model!r})
 model.predict(["crude oil"])
-model.learn("crude oil", [f"c{{number}}" for number in range(200)])
+model.learn("crude oil", [f"c{{number}}" for number in range(100)])
 del model
 resource.setrlimit(resource.RLIMIT_AS, ({size}, resource.RLIM_INFINITY))
 """
@@ -196,7 +196,7 @@ def test_a_correction_that_finds_no_memory_is_kept_or_refused_and_can_be_sent_ag
     draw, statuses, starts = new_draw(), Counter[int](), Counter[str]()
     for number in range(LIMITS // 3):
         model = begin_model(memory / f"taught{number}")
-        teach, most = [(long_correction, 2), (wide_correction, 6)][number % 2]
+        teach, most = [(long_correction, 1), (wide_correction, 4)][number % 2]
         with forked_service(nursery, model) as service, client_of(service) as client:
             assert teach(client, "0") == 201  # which loads what it runs
             size = limit(service.pid, 2 ** draw.uniform(-4, most))
@@ -307,13 +307,13 @@ def status_of(client: Client, body: dict[str, Any]) -> int:
 
 def long_correction(client: Client, id: str) -> int:
     """Teach a text of many new words, and return the status."""
-    text = " ".join(f"n{number}x{id}" for number in range(20_000))
+    text = " ".join(f"n{number}x{id}" for number in range(6000))
     return answered(client, "/v1/corrections", {"id": id, "text": text, "accept": ["energy"]})
 
 
 def wide_correction(client: Client, id: str) -> int:
     """Teach a text that has many new categories, and return the status."""
-    text, names = " ".join(f"n{number}x{id}" for number in range(1500)), [f"c{number}x{id}" for number in range(200)]
+    text, names = " ".join(f"n{number}x{id}" for number in range(600)), [f"c{number}x{id}" for number in range(100)]
     return answered(client, "/v1/corrections", {"id": id, "text": text, "accept": names, "create_category": True})
 
 
