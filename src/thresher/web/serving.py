@@ -170,13 +170,7 @@ def serve(
             one.should_exit = True
 
     service = make_service(ended)
-    np.empty(_ROOM, dtype=np.uint8)  # where pydantic finds no memory it ends the process without a word
-    config = uvicorn.Config(
-        create_app(service, rules), http=PromptProtocol, loop="asyncio", ws="none", lifespan="off", access_log=False,
-        log_level="error", server_header=False, limit_concurrency=500, timeout_keep_alive=5,
-        timeout_graceful_shutdown=_GRACE, h11_max_incomplete_event_size=LARGEST_HEAD, proxy_headers=False,
-    )  # fmt: skip
-    logging.getLogger("uvicorn.error").addFilter(_is_news)
+    config = _new_config(service, rules)
     service.begin()  # only now: it may leave no memory for the routes
 
     def opened(done: "Future[None]") -> None:
@@ -202,6 +196,16 @@ def serve(
         finally:
             if failures:  # the reason, even if a signal or a lack of memory comes while it ends
                 raise failures[0]
+
+
+def _new_config(service: Service, rules: Rules) -> uvicorn.Config:
+    np.empty(_ROOM, dtype=np.uint8)  # where pydantic finds no memory it ends the process without a word
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
+    return uvicorn.Config(
+        create_app(service, rules), http=PromptProtocol, loop="asyncio", ws="none", lifespan="off", access_log=False,
+        log_level="error", server_header=False, limit_concurrency=500, timeout_keep_alive=5,
+        timeout_graceful_shutdown=_GRACE, h11_max_incomplete_event_size=LARGEST_HEAD, proxy_headers=False,
+    )  # fmt: skip
 
 
 def has_work_left() -> bool:
