@@ -1,0 +1,149 @@
+"""Record what must stay the same while code moves, and compare it later.
+
+    .venv/bin/python tools/invariants.py record build/invariants.json
+    ... change code ...
+    .venv/bin/python tools/invariants.py compare build/invariants.json
+
+It records the digests of models of every kind (trained, taught, replayed), the fields of a model file and the tables
+of a journal, the description of the HTTP API, and what each command prints with --json. Times, versions and random ids
+are masked.
+"""
+
+import argparse
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+MASKS = [
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(Z|\+00:00)?"), "TIME"),
+    (re.compile(r"\b[0-9a-f]{32}\b"), "ID"),
+    (re.compile(r'"(seconds|documents_per_second|rate|\w*_seconds|rss|memory)": ?[\d.e+-]+'), r'"\1": 0'),
+]
+COMMANDS = [
+    "inspect sample:test",
+    "train sample:train -o m.thresher --preset fast",
+    "train sample:train -o p.thresher --preset paper --learner perceptron",
+    "inspect m.thresher",
+    "evaluate m.thresher sample:test",
+    "compare m.thresher p.thresher sample:test",
+    "predict m.thresher sample:test",
+    "predict m.thresher sample:test --top 2",
+    "rank m.thresher lighting sample:test",
+    "explain m.thresher text.txt",
+    "learn m.thresher corrections.jsonl --user ada",
+    "undo m.thresher",
+    "journal check m.thresher",
+    "journal export m.thresher",
+    "audit sample:train",
+    "compress p.thresher -o small.thresher --size 100kB",
+    "convert sample:test converted.csv",
+]
+CORRECTIONS = [
+    {"id": "a", "text": "the lamp in our street is dark", "accept": ["lighting"]},
+    {"id": "b", "text": "a new kind of complaint about bees", "accept": ["bees"], "reject": ["lighting"]},
+    {"id": "c", "text": "rubbish was not collected", "categories": ["waste"]},
+]
+
+
+def masked(text: str, folder: str) -> str:
+    """Return a text without what differs from run to run."""
+    text = text.replace(folder, "FOLDER")
+    for pattern, name in MASKS:
+        text = pattern.sub(name, text)
+    return text
+
+
+def model_digests() -> list[str]:
+    """Return the digests of models of every kind: trained, and taught by a journal and replayed."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "tests")}
+    lines: list[str] = []
+    for way in (["here", "2", "0"], ["journal", "2", "40"]):
+        command = [sys.executable, str(ROOT / "tests" / "digests.py"), *way]
+        lines += subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split("\n")
+    return [line for line in lines if line]
+
+
+def printed(folder: Path) -> dict[str, Any]:
+    """Return what each command prints with --json, and its exit code."""
+    (folder / "corrections.jsonl").write_text("".join(json.dumps(one) + "\n" for one in CORRECTIONS))
+    (folder / "text.txt").write_text("the lamp outside my house is dark again")
+    found: dict[str, Any] = {}
+    for command in COMMANDS:
+        arguments = [sys.executable, "-m", "thresher", *command.split(), "--json"]
+        ended = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, check=False)
+        lines = masked(ended.stdout, str(folder)).split("\n")
+        found[command] = {"code": ended.returncode, "lines": lines, "failed": ended.stderr if ended.returncode else ""}
+    return found
+
+
+def file_formats(folder: Path) -> dict[str, Any]:
+    """Return the fields of a model file, and the tables of a journal."""
+    head = (folder / "m.thresher").read_bytes()
+    header = json.loads(head[8 : 8 + int.from_bytes(head[:8], "little")])
+    database = sqlite3.connect(f"file:{folder / 'm.thresher.journal' / 'journal.sqlite3'}?mode=ro", uri=True)
+    tables = [row[0] for row in database.execute("SELECT sql FROM sqlite_schema WHERE sql NOT NULL ORDER BY name")]
+    version = database.execute("PRAGMA user_version").fetchone()[0]
+    database.close()
+    return {"model": sorted(header), "journal": tables, "journal_version": version}
+
+
+def api_description(model: Path) -> Any:
+    """Return the description of the HTTP API without the version of the library."""
+    from served import served
+
+    with served(model) as running:
+        described = running.get("/openapi.json")
+    described["info"].pop("version", None)
+    return described
+
+
+def invariants() -> dict[str, Any]:
+    """Return all that must not change."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        commands = printed(folder)
+        return {
+            "digests": model_digests(),
+            "commands": commands,
+            "formats": file_formats(folder),
+            "openapi": api_description(folder / "p.thresher"),
+        }
+
+
+def differences(old: Any, new: Any, place: str = "") -> list[str]:
+    """Return where two records differ."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        names = list(dict.fromkeys([*old, *new]))
+        return [one for name in names for one in differences(old.get(name), new.get(name), f"{place}/{name}")]
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        return [one for i, pair in enumerate(zip(old, new, strict=True)) for one in differences(*pair, f"{place}/{i}")]
+    return [] if old == new else [f"{place}: {str(old)[:200]} -> {str(new)[:200]}"]
+
+
+def main() -> int:
+    """Record or compare; returns 1 if something differs."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("action", choices=["record", "compare"])
+    parser.add_argument("file", type=Path)
+    options = parser.parse_args()
+    found = json.loads(json.dumps(invariants()))
+    if options.action == "record":
+        options.file.parent.mkdir(parents=True, exist_ok=True)
+        options.file.write_text(json.dumps(found, indent=1))
+        print(f"recorded {len(found['digests'])} digests and {len(found['commands'])} commands in {options.file}")
+        return 0
+    changed = differences(json.loads(options.file.read_text()), found)
+    print("\n".join(changed) or "nothing differs")
+    return int(bool(changed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
