@@ -67,7 +67,7 @@ def test_bodies_full_of_faults_take_no_memory(nursery: Nursery, model: Path) -> 
             start = time.perf_counter()
             assert refused(service, [f"Content-Length: {len(body)}"], body) == 422
             assert time.perf_counter() - start < 1
-        assert peak_memory(service) - before < 5 * MOST_MORE
+        assert peak_memory(service) - before < 10 * MOST_MORE  # each thread may keep what one took
 
 
 def peak_memory(service: Service) -> int:

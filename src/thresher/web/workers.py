@@ -13,6 +13,7 @@ from thresher.web.problems import busy
 
 Result = TypeVar("Result")
 _ROOM = 2**24  # bytes: the stack of a thread takes half of it
+_ATTEMPTS = 3  # to report an error
 
 
 class Workers:
@@ -91,9 +92,11 @@ class Workers:
             try:
                 result = function()
             except BaseException as raised:
-                error = MemoryError() if is_out_of_memory(raised) and isinstance(raised, SystemError) else raised
-                with suppress(Exception):  # the caller gets an answer even if there is no memory for this
-                    self._failed(error)
+                error = _without_frames(raised) if is_out_of_memory(raised) else raised
+                for _ in range(_ATTEMPTS):  # there may be no memory even for this; the caller gets an answer anyway
+                    with suppress(Exception):
+                        self._failed(error)
+                        break
                 future.set_exception(error)
             else:
                 future.set_result(result)
@@ -107,6 +110,12 @@ class Workers:
                     return None
                 self._changed.wait()
             return self._line.popleft()
+
+
+def _without_frames(error: BaseException) -> MemoryError:
+    """Return a lack of memory without the frames of what was called, which keep that memory taken."""
+    error.__traceback__ = error.__context__ = error.__cause__ = None
+    return error if isinstance(error, MemoryError) else MemoryError()
 
 
 class Pools:
