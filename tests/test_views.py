@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from thresher import Categorizer
-from thresher.errors import ThresherError
+from thresher.errors import RowsError, ThresherError
+from thresher.scoring import looking
 from thresher.web.quality import evaluate_kept
 
 TEXTS = ["crude oil rose", "oil and gas", "wheat harvest", "corn and wheat", "gold mine", "silver and gold"] * 5
@@ -118,3 +119,28 @@ def test_a_view_of_sparse_weights_stays_as_it_was() -> None:
     for category in ("energy", "metal", "new"):
         model.learn("oil wheat gold", accept=[category])
     np.testing.assert_array_equal(view.decision_function(TEXTS), before)
+
+
+class Lesson:
+    """A model that another thread teaches; its lesson ends in the moment in which the count of lessons is read."""
+
+    is_torn = False
+
+    def __init__(self) -> None:
+        self._teacher, self._count, self.ends = -1, 0, False
+
+    @property
+    def lessons(self) -> int:
+        before = self._count
+        if self.ends:
+            self._count += 1
+            del self._teacher
+        return before
+
+
+def test_a_lesson_that_ends_while_a_look_fails_is_noticed() -> None:
+    model = Lesson()
+    look = looking(model)  # type: ignore[arg-type]
+    model.ends = True
+    with pytest.raises(RowsError, match="another thread is teaching this model"):
+        look.__exit__(IndexError, IndexError(), None)

@@ -223,7 +223,7 @@ class Categorizer:
             vocabulary = twin.features.vocabulary
             vocabulary.count = min(vocabulary.count, twin.learner.n_features_)
         twin.reservoir = Reservoir(twin.reservoir.documents, twin.reservoir.seen)  # with none that has later words
-        twin.is_torn = self.lessons != before or is_taught_elsewhere(self)
+        twin.is_torn = is_taught_elsewhere(self) or self.lessons != before  # in this order, as in `looking`
         twin.__dict__.pop("_teacher", None)
         return twin
 

@@ -59,7 +59,8 @@ class looking:  # noqa: N801 - it is called as a function, and made for every lo
         if isinstance(error, ThresherError) and not isinstance(error, RowsError):
             return
         model = self._model
-        if model.lessons != self._before or is_taught_elsewhere(model) or model.is_torn:
+        # In this order: a lesson that ends between the two has been counted by then.
+        if is_taught_elsewhere(model) or model.lessons != self._before or model.is_torn:
             raise RowsError("another thread is teaching this model (let that thread make a view to look at)") from error
 
 
