@@ -153,7 +153,7 @@ def _listed(
 def _unpack_blocks(
     start: Start, arrays: Arrays, stops: NDArray[np.int64], n_features: int, n_categories: int, width: int | None
 ) -> Blocks:
-    """Return the weights, block by block: beside them little memory is taken."""
+    """Return the weights, unpacked block by block so that they take little more memory than their own."""
     size = -(-n_features * n_categories // 8)
     for name in ("discarded", "late"):
         bits = arrays[f"weights.{name}"]

@@ -145,7 +145,7 @@ class Blocks:
         self.n_categories = max(self.n_categories, n_categories)
 
     def has_room(self, n_features: int, n_categories: int) -> bool:
-        """Tell whether so many features and categories fit into the arrays that there are."""
+        """Tell whether the arrays have room for `n_features` and `n_categories`."""
         full = n_features > self.weights.weight.shape[1] or self._count(n_categories) > len(self.examples)
         return not (full or self._width_for(n_categories) > self.width or self._shared)
 

@@ -101,7 +101,7 @@ class ListedWeights:
             self.examples = np.append(self.examples, np.zeros(n_categories - self.n_categories, dtype=np.int64))
 
     def has_room(self, n_features: int, n_categories: int) -> bool:
-        """Tell whether so many features and categories fit: they always do."""
+        """Tell whether there is room for `n_features` and `n_categories`: always, as lists grow."""
         return True
 
     def reserve(self, n_features: int, n_categories: int) -> None:
