@@ -54,18 +54,19 @@ digests: $(VENV)/installed
 # become old since, and print tables otherwise than the pages have them.
 lowest:
 	@$(PYTHON) -m venv --clear build/lowest && build/lowest/bin/python -m pip install -q uv
-	@build/lowest/bin/uv pip install -q --python build/lowest/bin/python --resolution lowest-direct -e '.[all]'
+	@build/lowest/bin/uv pip install -q --python build/lowest/bin/python --resolution lowest-direct -e '.[all]' -e ./reproduction
 	@build/lowest/bin/uv pip install -q --python build/lowest/bin/python -e '.[test]'
 	@build/lowest/bin/python -m pytest -n 2 -W default::DeprecationWarning -W default::PendingDeprecationWarning \
-	  --deselect tests/test_cli.py::test_the_commands_of_the_documents_print_what_stands_there \
-	  --deselect tests/test_documents.py::test_what_the_code_knows_stands_in_the_pages $(PYTEST_FLAGS)
+	  --deselect tests/cli/test_commands.py::test_the_commands_of_the_documents_print_what_stands_there \
+	  --deselect tests/documents/test_documents.py::test_what_the_code_knows_stands_in_the_pages $(PYTEST_FLAGS)
 
 # What must hold before a release: the wheel and sdist in dist/, each extra installed by itself, the steps of the Dockerfile.
 release-check: $(VENV)/installed
 	@$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev,release]' > $(VENV)/release.txt 2>&1 || { cat $(VENV)/release.txt; exit 1; }
 	@rm -rf dist && $(BIN)/python -m build --outdir dist > $(VENV)/build.txt 2>&1 || { cat $(VENV)/build.txt; exit 1; }
+	@$(BIN)/python -m build --outdir dist reproduction > $(VENV)/build.txt 2>&1 || { cat $(VENV)/build.txt; exit 1; }
 	@$(BIN)/python -m twine check --strict dist/*
-	@THRESHER_EXTRAS=all $(BIN)/python -m pytest tests/test_packaging.py tests/test_container.py tests/test_installed.py
+	@THRESHER_EXTRAS=all $(BIN)/python -m pytest tests/packaging/test_packaging.py tests/packaging/test_container.py tests/packaging/test_installed.py
 
 # A virtual environment of our own; where the venv module is missing, virtualenv, and where both are, a line that says what to do.
 $(VENV)/bin/python:
@@ -74,10 +75,10 @@ $(VENV)/bin/python:
 	  elif $(PYTHON) -c 'import virtualenv' 2>/dev/null; then $(PYTHON) -m virtualenv --quiet $(VENV); \
 	  else echo "python3 -m venv is missing: install it with 'apt-get install python3-venv', or 'pip install virtualenv', and try again"; exit 1; fi
 
-$(VENV)/installed: $(VENV)/bin/python pyproject.toml constraints.txt
+$(VENV)/installed: $(VENV)/bin/python pyproject.toml reproduction/pyproject.toml constraints.txt
 	@$(BIN)/python -c 'import sys, pip; assert sys.prefix != sys.base_prefix' || { echo "$(VENV) is not a whole environment: run 'make clean' and try again"; exit 1; }
 	@echo "setting up $(VENV) ..."
-	@$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]' > $(VENV)/install.txt 2>&1 || { cat $(VENV)/install.txt; exit 1; }
+	@$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]' -e ./reproduction > $(VENV)/install.txt 2>&1 || { cat $(VENV)/install.txt; exit 1; }
 	@touch $@
 
 clean:

@@ -41,12 +41,13 @@ from peers import (
 )
 from thresher import Categorizer, __version__
 from thresher.datasets.document import Document
-from thresher.datasets.reading import read_documents
-from thresher.folds import folds
+from thresher.datasets.reader import read_documents
 from thresher.metrics import Counts, f1_of, micro_break_even, pooled_break_even
-from thresher.settings import PRESETS, new_learner
-from thresher.significance import Interval, bootstrap_interval
-from thresher.tuning import tuned_decisions
+from thresher.metrics.significance import Interval, bootstrap_interval
+from thresher.model.presets import PRESETS
+from thresher.model.settings import new_learner
+from thresher.model.threshold_tuning import tuned_decisions
+from thresher.rows.folds import folds
 
 REUTERS, DEBTAGS = ("modapte90", "aptemod"), "debtags"
 COLLECTIONS = (*REUTERS, DEBTAGS, "sample")

@@ -18,7 +18,7 @@ from typing import Any
 
 from thresher.audit import Audit, Finding, audit
 from thresher.datasets.document import Document
-from thresher.datasets.reading import read_documents
+from thresher.datasets.reader import read_documents
 
 SHARE = 0.05
 SEEDS = range(100, 105)  # none of those that the method was chosen with

@@ -1,10 +1,10 @@
 """Training on a Dask cluster beside training here: how much faster, where the rest goes, and how much memory it takes.
 
-THRESHER_DATA=FOLDER .venv/bin/python benchmarks/cluster.py [--parts speed,memory,mixing] [--markdown docs/cluster.md]
+THRESHER_DATA=FOLDER .venv/bin/python benchmarks/cluster.py [--parts speed,memory] [--markdown docs/cluster.md]
 
 FOLDER holds reuters21578.tar.xz. Documents are drawn from Reuters' own statistics (`drawn.py`), as files of JSON lines.
 `speed` trains 200 categories here with one thread, and on clusters of one and two processes of one thread each.
-`memory` trains a corpus four times as large as what a worker may take. `mixing` shares the documents of Reuters out.
+`memory` trains a corpus four times as large as what a worker may take.
 """
 
 import argparse
@@ -21,11 +21,10 @@ from thresher import Categorizer
 from thresher.cluster.clients import Cluster
 from thresher.cluster.partitions import partitions_of
 from thresher.cluster.training import fit
-from thresher.datasets.reading import read_documents
-from thresher.evaluation import evaluate
-from thresher.tuning import Step
+from thresher.datasets.reader import read_documents
+from thresher.support.progress import Step
 
-PARTS = ("speed", "memory", "mixing")
+PARTS = ("speed", "memory")
 CATEGORIES, DOCUMENTS, FILES = 200, 40_000, 8
 LIMIT = 600  # MB that a worker may take
 ROUNDS = 3
@@ -103,28 +102,12 @@ def memory(folder: Path) -> str:
         model = fit(Categorizer(**settings), partitions_of(str(folder)), cluster)
         seconds, peaks = time.perf_counter() - start, sorted(cluster.peaks().values())
     told = ", ".join(f"{peak / 1e6:.0f}" for peak in peaks)
+    documents = model.state.features.n_documents
     return (
-        f"{total / 1e9:.1f} GB of documents ({model.features.n_documents:,}, in {copies * n_files} files), two workers "
+        f"{total / 1e9:.1f} GB of documents ({documents:,}, in {copies * n_files} files), two workers "
         f"that may take {LIMIT} MB each, preset `paper`, 3 passes: {seconds:.0f} s; "
         f"the largest memory that each took was {told} MB, of which {before / 1e6:.0f} MB before it began."
     )
-
-
-def mixing(folder: Path) -> str:
-    """Share the documents of Reuters out among ever more workers."""
-    test = list(read_documents("reuters21578:modapte90:test"))
-    parts = partitions_of("reuters21578:modapte90:train", size=5000)
-    lines = ["| | break-even | micro F1 | seconds |", "|---|---:|---:|---:|"]
-    with Cluster("local", n_workers=2) as cluster:
-        for mix in (None, 2, 4, 8):
-            start = time.perf_counter()
-            model = fit(Categorizer(preset="paper", discard=False, max_passes=20), parts, cluster, mix=mix)
-            seconds = time.perf_counter() - start
-            found = evaluate(model, test).of_categories(model.categories)
-            name = "exact" if mix is None else f"mixed, {mix} shares"
-            rates = f"{100 * found.pooled_break_even:.1f} | {100 * found.counts().micro().f1:.1f}"
-            lines.append(f"| {name} | {rates} | {seconds:.1f} |")
-    return "\n".join(lines)
 
 
 def main() -> None:

@@ -16,8 +16,8 @@ import numpy as np
 
 from reuters import documents
 from thresher import BalancedWinnow, Perceptron, PositiveWinnow
-from thresher.learners.learner import MistakeDrivenLearner
-from thresher.text.features import TextFeatures
+from thresher.learners.base import MistakeDrivenLearner
+from thresher.text.vectorizer import TextFeatures
 
 STRETCHES, MIN_COUNT = ((4800, 6400), (6400, 8000), (8000, 9603)), 3
 ORDERS: tuple[dict[str, Any], ...] = ({}, {"shuffle": True, "seed": 1}, {"shuffle": True, "seed": 2})

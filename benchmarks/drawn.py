@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.datasets.reading import read_documents
+from thresher.datasets.reader import read_documents
 
 OWN, TOPIC, MARKS = 0.6, 0.25, 0.05  # shares of the document's own words, of its topic's, and of its category's marks
 N_MARKS = 8  # words of each category's own

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from reuters import documents
 from thresher import BalancedWinnow
 from thresher.kernels.compiler import kernel
-from thresher.text.features import TextFeatures
+from thresher.text.vectorizer import TextFeatures
 
 ROUNDS, LANES, PER_FEATURE = 7, 16, 72
 

@@ -21,14 +21,14 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
-from thresher.choices import choose_settings
 from thresher.datasets.document import Document
-from thresher.decisions import Decisions, choose_policy, tune_decisions
-from thresher.folds import folds
-from thresher.kernels.rows import Rows
-from thresher.settings import complete_settings, constant_of, new_features, strengthened
-from thresher.text.strengths import WEIGHED, weighed
-from thresher.threads import count_threads
+from thresher.kernels.csr import Rows
+from thresher.model.decisions import Decisions, choose_policy, tune_decisions
+from thresher.model.selection import choose_settings
+from thresher.model.settings import complete_settings, constant_of, new_features, strengthened
+from thresher.rows.folds import folds
+from thresher.support.parallel import count_threads
+from thresher.text.tfidf import WEIGHED, weighed
 
 Floats = NDArray[np.float64]
 Truth = NDArray[np.bool_]

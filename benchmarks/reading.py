@@ -22,7 +22,7 @@ import orjson
 
 from thresher.datasets.lines import Lines
 from thresher.datasets.options import ReadOptions
-from thresher.datasets.reading import read_documents
+from thresher.datasets.reader import read_documents
 
 TURNS = 3
 

@@ -1,6 +1,6 @@
 """Reuters-21578 for the benchmarks: texts, titles first, and topics of ModApte's documents."""
 
-from thresher.datasets.reading import read_documents
+from thresher.datasets.reader import read_documents
 
 
 def documents(part: str) -> tuple[list[str], list[list[str]]]:

@@ -89,8 +89,8 @@ def points(curve: Curve, largest: int, folder: Path) -> Iterator[Point]:
 def measure(path: Path, settings: dict[str, Any]) -> list[float]:
     """Train on a file, and return the point without its size."""
     from thresher import Categorizer
-    from thresher.datasets.reading import read_documents
-    from thresher.spilling import SpillingTexts
+    from thresher.datasets.reader import read_documents
+    from thresher.rows.spilled import SpillingTexts
 
     warm = [document for document, _ in zip(read_documents(str(path)), range(300), strict=False)]
     few = Categorizer(**settings).fit([found.text for found in warm], [found.categories for found in warm])
@@ -110,7 +110,7 @@ def measure(path: Path, settings: dict[str, Any]) -> list[float]:
     start = time.perf_counter()
     model.predict(some)
     predict = (time.perf_counter() - start) / len(some) * 1e6
-    return [len(texts), len(model.categories), model.features.vocabulary.count, read, fit, peak, predict]
+    return [len(texts), len(model.categories), model.state.features.vocabulary.count, read, fit, peak, predict]
 
 
 def exponent(sizes: list[float], values: list[float]) -> float:

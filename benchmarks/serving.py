@@ -34,12 +34,12 @@ import numpy as np
 
 from pages import write_between
 from thresher.categorizer import Categorizer
-from thresher.datasets.reading import read_documents
-from thresher.desk import Desk
+from thresher.datasets.reader import read_documents
+from thresher.journal.journaled_model import JournaledModel
+from thresher.web.access_tokens import Holder, Tokens
 from thresher.web.app import create_app
 from thresher.web.guards import Rules
 from thresher.web.service import Service
-from thresher.web.tokens import Holder, Tokens
 
 TOKEN = "a-token-for-the-benchmark"
 PARTS = ("requests", "where", "batches", "mixed", "taught", "restart")
@@ -134,7 +134,7 @@ def requests(folder: Path) -> list[list[Any]]:
 
 def where(folder: Path) -> list[list[Any]]:
     """Measure what a request takes apart from HTTP: eight at a time, as under load, within this process."""
-    service = Service(lambda: Desk(demo_model(folder))).begin()
+    service = Service(lambda: JournaledModel(demo_model(folder))).begin()
     service.opening.result()
     rules = Rules(frozenset({"localhost"}), Tokens({TOKEN: Holder("", "admin")}))
     app, body = create_app(service, rules), json.dumps({"text": SHORT}).encode()
@@ -354,7 +354,7 @@ def restart(folder: Path) -> list[list[Any]]:
     """Measure how long a start takes with a long journal."""
     model, documents, drawn = demo_model(folder), list(read_documents("sample:test")), random.Random(0)
     start = time.perf_counter()
-    desk = Desk(model)
+    desk = JournaledModel(model)
     for i in range(LONG):
         document = drawn.choice(documents)
         desk.correct(f"{i}", f"{document.text} {drawn.randrange(1000)}", categories=document.categories)

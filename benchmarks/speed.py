@@ -27,11 +27,11 @@ from pages import write_between
 from peers import PEERS, Collection
 from thresher import Categorizer
 from thresher.datasets.document import Document
-from thresher.datasets.reading import read_documents
-from thresher.learners.blocks import Blocks
+from thresher.datasets.reader import read_documents
+from thresher.learners.dense_weights import DenseWeights
 from thresher.metrics import Counts
-from thresher.text.features import TextFeatures
 from thresher.text.tokens import tokenize
+from thresher.text.vectorizer import TextFeatures
 
 REPEATS = 4  # of the texts to predict, so that the start of threads does not count
 SLOW = ("fasttext", "vw")  # timed once
@@ -123,7 +123,7 @@ def ours(preset: str, data: Collection) -> Any:
     model = Categorizer(preset=preset)
     model.fit((document.text for document in data.train), [document.categories for document in data.train])
     _, accepted = model.decide(document.text for document in data.test)
-    return accepted[:, [model.number_of(name) for name in data.categories]]
+    return accepted[:, [model.state.number_of(name) for name in data.categories]]
 
 
 def theirs(name: str, data: Collection) -> Any:
@@ -296,9 +296,9 @@ def print_peak(name: str) -> None:
     model = trained(name, data)
     above, needed = peak() - before, 0
     if isinstance(model, Categorizer):
-        blocks = model.learner._fitted()
-        rows = model.features.rows(document.text for document in data.train)
-        weights = blocks.weights if isinstance(blocks, Blocks) else blocks.lists
+        blocks = model.state.learner.fitted_weights()
+        rows = model.state.features.rows(document.text for document in data.train)
+        weights = blocks.weights if isinstance(blocks, DenseWeights) else blocks.lists
         needed = sum(array.nbytes for array in (*weights, *rows[:3]))
     print(above, needed)
 

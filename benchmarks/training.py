@@ -18,7 +18,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from interleaved import interleaved
 from planted import SIZES, draw_problem
 from thresher import BalancedWinnow, Perceptron, PositiveWinnow
-from thresher.learners.learner import MistakeDrivenLearner
+from thresher.learners.base import MistakeDrivenLearner
 
 PEER = "scikit-learn OneVsRest(SGD), n_jobs=2"
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from thresher import Categorizer
 from thresher.audit import Finding, audit
 from thresher.datasets.document import Document
-from thresher.datasets.reading import read_documents
+from thresher.datasets.reader import read_documents
 from thresher.evaluation import evaluate
 
 ANSWERS = Path(__file__).parent / "data" / "answers.jsonl"

@@ -26,8 +26,8 @@ def main() -> None:
     """Train, categorize three new messages with the words that decided, correct one mistake, look again."""
     model = Categorizer(preset="paper", discard=False, min_count=1)
     model.fit([text for text, _ in MESSAGES], [categories for _, categories in MESSAGES])
-    mistakes = model.learner.mistakes_.sum(axis=1).tolist()
-    print(f"Learned {len(MESSAGES)} messages, {len(model.features.names)} words; mistakes by pass: {mistakes}\n")
+    mistakes = model.state.learner.mistakes_.sum(axis=1).tolist()
+    print(f"Learned {len(MESSAGES)} messages, {len(model.state.features.names)} words; mistakes by pass: {mistakes}\n")
     for text in NEW:
         show(model, text)
     print("\nThe second one is about the roads, someone says. After that one correction:\n")

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from thresher import Categorizer
+from thresher.datasets.corpora.reuters21578 import find, load, select
 from thresher.datasets.document import Document
-from thresher.datasets.reading import read_documents
-from thresher.datasets.reuters21578 import find, load, select
+from thresher.datasets.reader import read_documents
 from thresher.evaluation import Evaluation, evaluate
-from thresher.explanation import Explanation
+from thresher.model.explanations import Explanation
 
 WIDTH, SHOWN_WORDS, SHOWN_STORIES, SHOWN_CATEGORIES = 100, 5, 3, 10
 
@@ -47,7 +47,7 @@ def main() -> None:
     model = Categorizer(preset=found.preset)
     model.fit([story.content for story in found.training], [story.categories for story in found.training])
     seconds = time.perf_counter() - start
-    known = f"{len(model.categories)} categories and {model.features.vocabulary.count:,} features"
+    known = f"{len(model.categories)} categories and {model.state.features.vocabulary.count:,} features"
     print(f"Learned {known} in {seconds:.1f} s.")
     evaluation = evaluate(model, found.test)
     show_measures(evaluation)

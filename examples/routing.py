@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from thresher import Categorizer
-from thresher.datasets.reading import read_documents
-from thresher.desk import Desk
+from thresher.datasets.reader import read_documents
+from thresher.journal.journaled_model import JournaledModel
 
 HISTORY, WINDOW, SCOOTERS, SEED = 200, 55, 40, 1
 NEW_NAMES = {
@@ -58,7 +58,7 @@ def main() -> None:
         stream = [*present[:turn], *changed(present[turn:])]
         print(f"Learned {len(past)} messages in {len(model.categories)} categories; {len(stream)} more come in.")
         before = [route(model, message) for message in stream]
-        with Desk(path) as desk:
+        with JournaledModel(path) as desk:
             after = routed(desk, stream)
             show_windows(stream, before, after, turn)
             show_newcomer(stream, after)
@@ -93,7 +93,7 @@ def route(model: Categorizer, message: Message) -> str:
     return best[0][0] if best else "nobody"
 
 
-def routed(desk: Desk, stream: list[Message]) -> list[str]:
+def routed(desk: JournaledModel, stream: list[Message]) -> list[str]:
     """Send each message on, and correct the model where a message came to the wrong desk."""
     sent = []
     for message in stream:
@@ -140,7 +140,7 @@ def show_newcomer(stream: list[Message], after: list[str]) -> None:
     print(f"Of the {len(learned)} that followed, {learned.count('scooters')} came to the desk for scooters.")
 
 
-def show_undo(desk: Desk, stream: list[Message]) -> None:
+def show_undo(desk: JournaledModel, stream: list[Message]) -> None:
     """Let a trainee correct wrongly, and take that back."""
     digest = desk.model.digest()
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-import served as services
-from cli import Ended, Run
-from served import Served, new_model, served
+from support import served as services
+from support.command_line import Ended, Run
+from support.served import Served, new_model, served
 from thresher.cli import run
 
 # A shell lets what it runs in the background ignore Ctrl-C, and all that this starts in turn.

@@ -1,4 +1,4 @@
-"""Teaches models of every kind and prints a digest of each; `test_determinism.py` has it do so in many ways.
+"""Teaches models of every kind and prints a digest of each; `contracts/test_determinism.py` has it do so in many ways.
 
     python tests/digests.py here|cluster|journal THREADS RECORDS
 
@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from corpora import Corpus, made_up
 from faults.ledger import content_of, copied
+from support.corpora import Corpus, made_up
 from thresher import Categorizer
 from thresher.datasets.document import Document
-from thresher.desk import Desk
 from thresher.evaluation import evaluate
+from thresher.journal.journaled_model import JournaledModel
 
 MODELS: dict[str, dict[str, Any]] = {
     "paper": {"preset": "paper", "min_count": 1},
@@ -66,14 +66,14 @@ def corrected(n_threads: int, records: int) -> Iterator[tuple[str, Categorizer]]
     with TemporaryDirectory() as folder:
         path = Path(folder) / "desk.thresher"
         Categorizer(preset="fast", min_count=1, n_threads=n_threads).fit(*made_up(60, single=True)).save(path)
-        with Desk(path) as desk:
+        with JournaledModel(path) as desk:
             correct_often(desk, records)
             yield "journal", desk.model
-        with copied(path, from_the_first=True) as copy, Desk(copy) as desk:
+        with copied(path, from_the_first=True) as copy, JournaledModel(copy) as desk:
             yield "journal", desk.model
 
 
-def correct_often(desk: Desk, records: int) -> None:
+def correct_often(desk: JournaledModel, records: int) -> None:
     """Correct, change the categories, and take something back."""
     for number in range(records):
         if number % 50 == 20:

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from thresher import Categorizer
-from thresher.datasets.reuters21578 import read_reuters
+from thresher.datasets.corpora.reuters21578 import read_reuters
 from thresher.evaluation import Evaluation, evaluate
 from thresher.metrics import precision_recall_curve
-from thresher.report.drawing import AGAINST, FOR, INK, MUTED, PAPER, per_cent_axes, plot
+from thresher.report.svg import AGAINST, FOR, INK, MUTED, PAPER, per_cent_axes, plot
 
 OUTPUT = Path(__file__).parent.parent / "docs" / "precision-recall.svg"
 POINTS = 160

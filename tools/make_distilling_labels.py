@@ -9,7 +9,7 @@ import json
 import random
 from pathlib import Path
 
-from thresher.datasets.reading import read_documents
+from thresher.datasets.reader import read_documents
 
 SEED, ANSWERS = 4, 3
 OVERLOOKED, ADDED, MISREAD = 0.10, 0.25, 0.10

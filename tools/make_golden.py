@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from thresher import Categorizer
-from thresher.desk import Desk, journal_folder
-from thresher.journal_schema import VERSION
+from thresher.journal.journaled_model import JournaledModel, journal_folder
+from thresher.journal.schema import VERSION
 
 ASKED = ["tin and wheat", "a swarm", "gas"]
 
@@ -18,7 +18,7 @@ def make(folder: Path) -> None:
     texts = ["crude oil rose", "oil and gas", "wheat harvest", "corn and wheat", "gold mine", "silver and gold"] * 5
     names = ["energy", "energy", "grain", "grain", "metal", "metal"] * 5
     Categorizer(min_count=1).fit(texts, names).save(path)
-    with Desk(path, new=True) as desk:
+    with JournaledModel(path, new=True) as desk:
         desk.correct("a", "tin mine", accept=["metal"], user="ada")
         desk.correct("b", {"title": "Größe", "body": "the size of a field"}, categories=["energy", "grain"], user="bob")
         mistaken = desk.correct("c", "a mistake", accept=["energy"]).record.seq

@@ -35,9 +35,10 @@ def renewed(page: str, parts: dict[str, str]) -> str:
 
 
 def main() -> None:
-    """Write all parts anew."""
+    """Write all parts again, and the drawing of the layers."""
     for path, parts in made_parts().items():
         path.write_text(renewed(path.read_text(), parts))
+    layout_parts.DRAWING.write_text(layout_parts.drawing())
 
 
 if __name__ == "__main__":

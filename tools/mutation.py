@@ -43,15 +43,18 @@ from _pytest.runner import runtestprotocol
 
 ROOT = Path(__file__).parents[1]
 MODULES = (
-    "whole_file", "store", "model_header", "journal_lock", "journal_record", "journal_schema", "journal", "replay",
-    "snapshots", "desk_openings", "desk",
+    "support/atomic_file", "model_file/io", "model_file/header", "journal/lock", "journal/record", "journal/schema",
+    "journal/documents", "journal/database", "journal/review_queue", "journal/replay", "journal/snapshots",
+    "journal/recovery", "journal/journaled_model",
 )  # fmt: skip
-TESTS = (*MODULES, "desk_refusals", "cli_journal", "lost_files", "places", "golden", "contents")
+OTHER_TESTS = (
+    "unit/journal/test_journaled_model_refusals.py", "unit/model_file/test_packing.py",
+    "unit/support/test_filesystem.py", "cli/test_journal.py", "service/test_lost_files.py", "golden/test_golden.py",
+)  # fmt: skip
 ENOUGH = 0.9
 IDLE, BUSY, MEMORY = 30, 300, 8 * 2**30  # seconds without and with computing, and bytes of addresses, for a child
 TESTED = 5  # seconds; of the tests that run a line, as many are tried as need so long without a fault
 QUICK = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # where syncing takes no time
-TEST_FILES = [path for name in TESTS if (path := ROOT / "tests" / f"test_{name}.py").exists()]
 
 
 class Run(NamedTuple):
@@ -66,7 +69,7 @@ class Kept:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.tests = hashlib.sha256(b"".join(file.read_bytes() for file in TEST_FILES)).hexdigest()[:20]
+        self.tests = hashlib.sha256(b"".join(file.read_bytes() for file in test_files())).hexdigest()[:20]
         found = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
         self.known: dict[str, dict[str, Any]] = {one["key"]: one for one in found}
         self.asked: list[str] = []
@@ -87,6 +90,23 @@ class Kept:
             file.write(json.dumps(self.known[key]) + "\n")
         if outcome == "survived":
             print(f"{module}.py:{line}: {mutant.what}", flush=True)
+
+
+def tests_of(module: str) -> Path:
+    """Return the file of a module's own tests."""
+    folder, _, name = module.rpartition("/")
+    return ROOT / "tests" / "unit" / folder / f"test_{name}.py"
+
+
+def test_files() -> list[Path]:
+    """Return the files of all tests that mutants meet."""
+    own = [path for module in MODULES if (path := tests_of(module)).exists()]
+    return own + [ROOT / "tests" / name for name in OTHER_TESTS]
+
+
+def name_of(module: str) -> str:
+    """Return the name that a module is imported by."""
+    return f"thresher.{module.replace('/', '.')}"
 
 
 def source_of(module: str) -> Path:
@@ -139,10 +159,10 @@ def own_tests_fail_with(module: str, code: CodeType) -> bool:
     real = SourceFileLoader.get_code
 
     def get_code(loader: Any, name: str) -> CodeType | None:
-        return code if name == f"thresher.{module}" else real(loader, name)
+        return code if name == name_of(module) else real(loader, name)
 
     SourceFileLoader.get_code = get_code  # type: ignore[assignment, method-assign]
-    return pytest.main(["-x", "-p", "no:xdist", str(ROOT / "tests" / f"test_{module}.py")]) != 0
+    return pytest.main(["-x", "-p", "no:xdist", str(tests_of(module))]) != 0
 
 
 def try_modules(kept: Kept, modules: Sequence[str]) -> None:
@@ -150,7 +170,7 @@ def try_modules(kept: Kept, modules: Sequence[str]) -> None:
     assert not any(name.startswith("thresher") for name in sys.modules)
     for module in modules:
         plain = compile(source_of(module).read_text(), "plain", "exec")
-        assert forked(partial(own_tests_fail_with, module, plain)) == "survived", f"test_{module}.py fails by itself"
+        assert forked(partial(own_tests_fail_with, module, plain)) == "survived", f"{tests_of(module)} fails by itself"
         for number, mutant in enumerate(mutants(source_of(module).read_text())):
             if not mutant.function and not kept.is_done(module, number):
                 kept.keep(module, mutant, forked(partial(own_tests_fail_with, module, compiled(mutant))))
@@ -172,8 +192,8 @@ class Functions:
             for number, mutant in enumerate(mutants(source_of(module).read_text())):
                 if mutant.function and not self.kept.is_done(module, number):
                     found = {test for line in mutant.lines for test in usual.lines[module].get(line, [])}
-                    own = f"test_{module}.py"
-                    tests = sorted(found, key=lambda test: (session.items[test].path.name != own, usual.seconds[test]))
+                    own = tests_of(module)
+                    tests = sorted(found, key=lambda test: (session.items[test].path != own, usual.seconds[test]))
                     ends = accumulate(usual.seconds[test] for test in tests)
                     tried = [session.items[test] for test, end in zip(tests, ends, strict=True) if end < TESTED]
                     self.kept.keep(module, mutant, outcome_of(module, mutant, tried))
@@ -184,7 +204,7 @@ def outcome_of(module: str, mutant: Mutant, tests: list[pytest.Item]) -> str:
     """Try a mutant on the tests that run its lines."""
 
     def act() -> bool:
-        put_in_place(importlib.import_module(f"thresher.{module}"), mutant)
+        put_in_place(importlib.import_module(name_of(module)), mutant)
         return any(fails(test, follower) for test, follower in zip(tests, [*tests[1:], None], strict=False))
 
     return forked(act, 10 * TESTED) if tests else "survived"
@@ -263,16 +283,16 @@ def main() -> int:
     begun, kept = time.monotonic(), Kept(asked.kept)
     os.chdir(ROOT)
     try_modules(kept, asked.modules)
-    code = pytest.main(["-p", "no:xdist", *map(str, TEST_FILES)], plugins=[Functions(kept, asked.modules)])
+    code = pytest.main(["-p", "no:xdist", *map(str, test_files())], plugins=[Functions(kept, asked.modules)])
     if code not in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
         return 1
     found = [kept.known[key] for key in kept.asked]
-    print(f"{'module':<14}{'mutants':>9}{'killed':>9}{'late':>9}{'survived':>9}")
+    print(f"{'module':<26}{'mutants':>9}{'killed':>9}{'late':>9}{'survived':>9}")
     shares: dict[str, float] = {}
     for module in (*asked.modules, "all"):
         counts = Counter(one["outcome"] for one in found if module in ("all", one["module"]))
         shares[module] = 1 - counts["survived"] / counts.total()
-        print(f"{module:<14}{counts.total():>9}{counts['killed']:>9}{counts['late']:>9}{counts['survived']:>9}")
+        print(f"{module:<26}{counts.total():>9}{counts['killed']:>9}{counts['late']:>9}{counts['survived']:>9}")
     print(f"figure: {counts.total()} mutants, {shares.pop('all'):.1%} killed, in {time.monotonic() - begun:.0f} s")
     print(f"figure: {', '.join(f'{module} {share:.1%}' for module, share in shares.items())}")
     return int(min(shares.values()) < ENOUGH)

@@ -11,10 +11,10 @@ from typing import Any, cast
 
 import httpx
 
+from thresher.web.access_tokens import Holder, Tokens
 from thresher.web.app import create_app
 from thresher.web.guards import Rules
 from thresher.web.service import Service
-from thresher.web.tokens import Holder, Tokens
 from thresher.web.workers import Pools
 
 HOST, READER = "127.0.0.1:8765", "token-of-a-reader"

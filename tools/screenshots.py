@@ -17,7 +17,7 @@ from urllib.request import Request, urlopen
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from thresher.datasets.reading import read_documents
+from thresher.datasets.reader import read_documents
 
 TOKEN = "a-token-for-pictures"
 TEXT = "The street lamp on the corner of Mill Lane has gone dark, and a car drove straight into the pothole under it."

@@ -83,14 +83,14 @@ PARTS = [
     tests("machine of the desk", "tests/faults/test_desk_machine.py", machines=1000, steps=100),
     tests("machine of the service", "tests/faults/test_service_machine.py", service_machines=200),
     tests(
-        "rough clients", "tests/faults/test_rough_clients.py tests/test_service_guards.py", deadline=15, repeats=20000
+        "rough clients", "tests/faults/test_rough_clients.py tests/service/test_guards.py", deadline=15, repeats=20000
     ),
     tests("mutants of model files", "tests/fuzz/test_mutants.py", mutants=100_000),
-    tests("schemathesis", "tests/test_api_schema.py", examples=2000),
-    tests("determinism", "tests/test_determinism.py", matrix="whole", matrix_records=1000),
-    tests("bounds of arrays", "tests/test_kernel_modes.py -k arrays", bounds="whole"),
-    tests("races of threads", "tests/test_threads_race.py", race_seconds=1200),
-    tests("cold starts", "tests/test_kernel_cache.py", cold_starts=20),
+    tests("schemathesis", "tests/service/test_api_schema.py", examples=2000),
+    tests("determinism", "tests/contracts/test_determinism.py", matrix="whole", matrix_records=1000),
+    tests("bounds of arrays", "tests/contracts/test_kernel_modes.py -k arrays", bounds="whole"),
+    tests("races of threads", "tests/contracts/test_races.py", race_seconds=1200),
+    tests("cold starts", "tests/unit/kernels/test_cache.py", cold_starts=20),
     Part("coverage", ["python", "tools/covered.py"]),
     Part("mutants of the code", ["python", "tools/mutation.py"]),
     *map(fuzzed, FUZZED),

@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from thresher.cli.app import app
+from thresher.cli.app import add_installed_commands, app
 
 SHARED = {
     "How the data are read": "how-the-data-are-read",
@@ -17,6 +17,7 @@ SHARED = {
 
 @cache
 def _commands() -> dict[str, Any]:
+    add_installed_commands()
     command: Any = typer.main.get_command(app)
     return dict(command.commands)
 
@@ -46,7 +47,7 @@ def _said(parameter: Any) -> str:
     """Return what a parameter is for, its default, and the variable that may stand for it."""
     said = [parameter.help or ""]
     if isinstance(parameter.default, str) and parameter.default:
-        said.append(f"Unless told: {parameter.default}.")
+        said.append(f"Default: {parameter.default}.")
     if parameter.envvar:
         said.append(f"Or the variable `{parameter.envvar}`.")
     return _cell(" ".join(part for part in said if part))

@@ -6,14 +6,24 @@ This module is the table of contents: its names are imported when they are first
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from thresher.support.version import __version__
+
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
+    from thresher.datasets.document import Document
+    from thresher.datasets.reader import read_documents
+    from thresher.errors import ThresherError
+    from thresher.evaluation import evaluate
+    from thresher.journal.journaled_model import JournaledModel
     from thresher.learners import BalancedWinnow, Labels, Perceptron, PositiveWinnow, RegularizedWinnow, Rows
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "Categorizer": "thresher.categorizer",
+    "Document": "thresher.datasets.document",
+    "JournaledModel": "thresher.journal.journaled_model",
+    "ThresherError": "thresher.errors",
+    "evaluate": "thresher.evaluation",
+    "read_documents": "thresher.datasets.reader",
     "BalancedWinnow": "thresher.learners",
     "Labels": "thresher.learners",
     "Perceptron": "thresher.learners",
@@ -25,12 +35,17 @@ _HOMES = {
 __all__ = [
     "BalancedWinnow",
     "Categorizer",
+    "Document",
+    "JournaledModel",
     "Labels",
     "Perceptron",
     "PositiveWinnow",
     "RegularizedWinnow",
     "Rows",
+    "ThresherError",
     "__version__",
+    "evaluate",
+    "read_documents",
 ]
 
 

@@ -1,4 +1,6 @@
-"""The exceptions that the library raises; it knows neither the command line nor the service that translate them."""
+"""The exceptions that the library raises. The command line and the service translate them."""
+
+from typing import Self
 
 
 class ThresherError(Exception):
@@ -6,7 +8,32 @@ class ThresherError(Exception):
 
 
 class ParameterError(ThresherError, ValueError):
-    """A parameter lies outside its range; the message names it, its value and what is allowed."""
+    """A parameter is unknown or out of range; the message names it, its value and what is allowed.
+
+    Attributes
+    ----------
+    parameter : str or None
+        The name of the parameter, or None if the error concerns several.
+    value : object
+        Its value.
+    problem : str
+        What is wrong with it, and what is allowed.
+    """
+
+    parameter: str | None = None
+    value: object = None
+    problem: str = ""
+
+    @classmethod
+    def of(cls, parameter: str, value: object, problem: str) -> Self:
+        """Return the error for one `parameter` with its `value` and the `problem` with it.
+
+        >>> ParameterError.of("folds", 1, "is out of range (allowed: 2 to 100)")
+        ParameterError('folds=1 is out of range (allowed: 2 to 100)')
+        """
+        error = cls(f"{parameter}={value!r} {problem}")
+        error.parameter, error.value, error.problem = parameter, value, problem
+        return error
 
 
 class RowsError(ThresherError, ValueError):
@@ -23,6 +50,10 @@ class TextError(ThresherError, ValueError):
 
 class ModelFileError(ThresherError, ValueError):
     """A model file is damaged, foreign or newer than this library, or would not be readable; the message names it."""
+
+
+class LemmatizerError(ModelFileError):
+    """A model was trained with other versions of its lemmatizers; the message names them and says what to install."""
 
 
 class SpillError(ThresherError, OSError):
@@ -62,7 +93,7 @@ class MissingPackageError(ThresherError, ImportError):
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether an error is a lack of memory; where Python has none for a frame it says so only in these words."""
+    """Return whether an error is a lack of memory; if Python has none for a frame, only this message says so."""
     return isinstance(error, MemoryError) or (
         isinstance(error, SystemError) and str(error) == "error return without exception set"
     )

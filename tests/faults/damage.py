@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from faults.ledger import begin_model, content_of, copied
-from thresher import desk as desks
-from thresher.desk import Desk, journal_folder
 from thresher.errors import JournalError, ThresherError
-from thresher.journal import FILE, Record
+from thresher.journal import journaled_model as desks
+from thresher.journal.database import FILE, Record
+from thresher.journal.journaled_model import JournaledModel, journal_folder
 
 WAL = f"{FILE}-wal"
 LAST_CUT = 4096  # bytes
@@ -56,7 +56,7 @@ def left_behind(folder: Path, checkpoint: int, closed: bool) -> Left:
     """
     model, digests = begin_model(folder / "open"), list[str]()
     with mock.patch.object(desks, "SNAPSHOT_EVERY", 8):
-        desk = Desk(model)
+        desk = JournaledModel(model)
         desk.journal._connection.execute(f"PRAGMA wal_autocheckpoint={checkpoint}")
         digests.append(desk.model.digest())
         for number in range(RECORDS):
@@ -78,7 +78,7 @@ def left_behind(folder: Path, checkpoint: int, closed: bool) -> Left:
     return Left(place / model.name, records, digests)
 
 
-def plain_records(desk: Desk) -> list[Record]:
+def plain_records(desk: JournaledModel) -> list[Record]:
     """Return the records without what they changed, which is made again where it is lost."""
     return [record._replace(effect=None) for record in desk.journal.records()]
 
@@ -116,7 +116,7 @@ def try_damages(folder: str, checkpoint: int, closed: bool, seed: int, count: in
 def outcome(model: Path, left: Left) -> tuple[str, str]:
     """Return what came of opening a damaged journal, and more about it: "wrong" is what must never be."""
     try:
-        desk = Desk(model)
+        desk = JournaledModel(model)
     except ThresherError as error:
         names_it = str(journal_folder(model)) in str(error) and "\n" not in str(error)
         return "refused" if names_it else "wrong", str(error)
@@ -128,7 +128,7 @@ def outcome(model: Path, left: Left) -> tuple[str, str]:
         desk.journal.close()
 
 
-def opened(desk: Desk, left: Left) -> tuple[str, str]:
+def opened(desk: JournaledModel, left: Left) -> tuple[str, str]:
     """Return what a desk is that could be opened."""
     position, remarks = desk.position, "; ".join(desk.remarks)
     if desk.model.digest() != left.digests[position]:
@@ -156,12 +156,12 @@ def as_they_were(records: list[Record]) -> list[Record]:
     return [one._replace(undone_by=None) if (one.undone_by or 0) > last else one for one in records]
 
 
-def taught_further(desk: Desk, left: Left, remarks: str) -> tuple[str, str]:
+def taught_further(desk: JournaledModel, left: Left, remarks: str) -> tuple[str, str]:
     """Teach what has lost its last records, and see it come back: nothing of those may be left."""
     lost = len(left.records) - desk.position
     for number in range(lost + 1):
         desk.correct(f"b.{number}", **content_of(f"b.{number}"))
     desk.journal.close()
-    with Desk(desk.path) as again:
+    with JournaledModel(desk.path) as again:
         same = again.model.digest() == desk.model.digest()
     return ("prefix", remarks) if same else ("wrong", f"{lost} records were lost, and come back in part ({remarks})")

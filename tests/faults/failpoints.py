@@ -15,8 +15,11 @@ from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
-from thresher import desk as desks
-from thresher import journal_schema, store, teaching, whole_file
+from thresher.journal import journaled_model as desks
+from thresher.journal import schema
+from thresher.model import online_learning
+from thresher.model_file import io
+from thresher.support import atomic_file
 
 POINTS = (
     "before_begin", "after_insert", "before_commit", "after_commit_before_apply", "mid_apply",
@@ -57,10 +60,10 @@ def set_failpoint(point: str, action: str, number: int) -> None:
 
     _in_transactions(reached)
     _in_snapshots(reached)
-    after(teaching, "_take", lambda: reached("mid_apply"))
-    after(desks.Desk, "_applied", lambda: reached("after_apply_before_reply"))
+    after(online_learning, "_take", lambda: reached("mid_apply"))
+    after(desks.JournaledModel, "_applied", lambda: reached("after_apply_before_reply"))
     before(desks, "text_of", lambda *_: reached("replay_half"))
-    before(journal_schema, "seal", lambda *_: reached("migrate_half"))
+    before(schema, "seal", lambda *_: reached("migrate_half"))
 
 
 def _in_transactions(reached: Callable[[str], None]) -> None:
@@ -93,9 +96,9 @@ def _stops(reached: Callable[[str], None]) -> int:
 
 
 def _in_snapshots(reached: Callable[[str], None]) -> None:
-    after(whole_file, "_created", lambda: reached("snapshot_open"))
+    after(atomic_file, "_created", lambda: reached("snapshot_open"))
     before(Path, "replace", lambda *_: reached("snapshot_before_rename"))
-    whole = store.whole_file  # type: ignore[attr-defined]
+    whole = io.whole_file  # type: ignore[attr-defined]
 
     @contextmanager
     def in_halves(*given: Any) -> Iterator[Any]:
@@ -114,9 +117,9 @@ def _in_snapshots(reached: Callable[[str], None]) -> None:
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
             reached("snapshot_before_fsync")
 
-    store.whole_file = in_halves  # type: ignore[attr-defined, assignment]
+    io.whole_file = in_halves  # type: ignore[attr-defined, assignment]
     before(os, "fsync", synced)
-    before(whole_file, "sync_folder", lambda *_: reached("snapshot_before_dirsync"))
+    before(atomic_file, "sync_folder", lambda *_: reached("snapshot_before_dirsync"))
 
 
 def before(owner: Any, name: str, then: Callable[..., object]) -> None:

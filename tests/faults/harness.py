@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from faults.ledger import Ledger, content_of
-from faults.nursery import TESTS, Nursery
-from polling import watched_process
+from faults.nursery import Nursery
+from support.paths import TESTS
+from support.polling import watched_process
 
 TOKEN = "a-token-for-tests"
 HEADERS = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}

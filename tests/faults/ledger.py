@@ -11,10 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from corpora import COMMON, WORDS, made_up
+from support.corpora import COMMON, WORDS, made_up
 from thresher import Categorizer
-from thresher.desk import Desk, journal_folder
-from thresher.journal import Record
+from thresher.journal.database import Record
+from thresher.journal.journaled_model import JournaledModel, journal_folder
 
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # where syncing a copy takes no time
 
@@ -99,7 +99,7 @@ def copied(model: Path, *, from_the_first: bool = False) -> Iterator[Path]:
 
 def replayed_digest(model: Path) -> str:
     """Return the digest of what a replay of all records gives, from the model that the journal began with."""
-    with copied(model, from_the_first=True) as copy, Desk(copy) as desk:
+    with copied(model, from_the_first=True) as copy, JournaledModel(copy) as desk:
         return desk.model.digest()
 
 
@@ -113,7 +113,7 @@ def check_ledger(model: Path, ledger: Ledger, *, only_acked: bool = False, with_
     replayed = replayed_digest(model)
     with copied(model) as copy:
         for _ in range(2):  # what recovers must itself leave a whole journal
-            with Desk(copy) as desk:
+            with JournaledModel(copy) as desk:
                 records, digest = list(desk.journal.records()), desk.model.digest()
                 assert desk.journal.check() == []
                 assert desk.remarks == []
@@ -127,7 +127,7 @@ def check_ledger(model: Path, ledger: Ledger, *, only_acked: bool = False, with_
 def check_records(records: list[Record], ledger: Ledger, *, only_acked: bool = False) -> None:
     """Hold records against a ledger."""
     places = {record.id: record.seq for record in records}
-    assert len(places) == len(records), "an id stands twice"
+    assert len(places) == len(records), "an id occurs twice"
     assert [record.seq for record in records] == list(range(1, len(records) + 1))
     lost = {id: seq for id, seq in ledger.acked.items() if places.get(id) != seq}
     assert not lost, f"acknowledged and not there: {lost}"

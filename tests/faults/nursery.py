@@ -16,8 +16,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from support.paths import TESTS
+
 _ANYONE_MAY_TRACE = (0x59616D61, -1)  # PR_SET_PTRACER, PR_SET_PTRACER_ANY
-TESTS = Path(__file__).parents[1]
 
 
 class Nursery:
@@ -80,16 +81,16 @@ def main(line: socket.socket) -> None:
 
 def _warm_up() -> None:
     """Import what a service needs, and let compiled code be loaded."""
-    from thresher.cli.models import import_numba
+    from thresher.cli.loading import import_numba
 
     import_numba()
     import thresher.cli.app
-    import thresher.web.serving  # noqa: F401
+    import thresher.web.server  # noqa: F401
     from faults import sessions  # noqa: F401
     from faults.ledger import begin_model
-    from thresher.desk import Desk
+    from thresher.journal.journaled_model import JournaledModel
 
-    with tempfile.TemporaryDirectory() as folder, Desk(begin_model(Path(folder)), new=True) as desk:
+    with tempfile.TemporaryDirectory() as folder, JournaledModel(begin_model(Path(folder)), new=True) as desk:
         desk.correct("1", "oil new", accept=["energy"], reject=["grain"])
         desk.correct("2", "oil newer", categories=["wood"])
 

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-from corpora import COMMON, WORDS, made_up
 from faults.harness import new_seed, number_of
+from support.corpora import COMMON, WORDS, made_up
 from thresher import Categorizer
-from thresher.journal import Record
+from thresher.journal.database import Record
 from thresher.text.analysers import Text
 
 # A model that was trained; one that has room for few more words; one of another kind; one that knows nothing yet.

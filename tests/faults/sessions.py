@@ -13,9 +13,9 @@ from itertools import count
 from pathlib import Path
 
 from faults.ledger import content_of
-from thresher import desk as desks
-from thresher.desk import Desk
 from thresher.errors import JournalError, JournalFullError
+from thresher.journal import journaled_model as desks
+from thresher.journal.journaled_model import JournaledModel
 from thresher.web.writer import Writer
 
 CLIENTS = 8
@@ -33,7 +33,7 @@ def many_clients(model: str, round: int, unanswered: dict[str, str], snapshot_ev
     Each client first sends again what it had no answer to.
     """
     desks.SNAPSHOT_EVERY = snapshot_every
-    desk = Desk(Path(model))
+    desk = JournaledModel(Path(model))
     writer = Writer(lambda error: None)
 
     def teach(client: str) -> None:
@@ -52,7 +52,7 @@ def many_clients(model: str, round: int, unanswered: dict[str, str], snapshot_ev
 def short_life(model: str) -> None:
     """Start, correct some, take one back, keep snapshots in between, write the model, and shut down."""
     desks.SNAPSHOT_EVERY = 8
-    with Desk(Path(model)) as desk:
+    with JournaledModel(Path(model)) as desk:
         for number in range(CORRECTIONS):
             _correct(desk, f"a.{number}")
             if number == CORRECTIONS // 2:
@@ -62,13 +62,13 @@ def short_life(model: str) -> None:
 
 def killed_life(model: str, client: str = "b") -> None:
     """Start, correct a few, and be killed."""
-    desk = Desk(Path(model))
+    desk = JournaledModel(Path(model))
     for number in range(3):
         _correct(desk, f"{client}.{number}")
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _correct(desk: Desk, id: str, refusal: type[JournalError] = JournalFullError) -> None:
+def _correct(desk: JournaledModel, id: str, refusal: type[JournalError] = JournalFullError) -> None:
     """Correct, and tell of it where it is kept and where it is refused; of any other failure nothing is told."""
     client = id.partition(".")[0]
     tell("?", client, id)
@@ -78,7 +78,7 @@ def _correct(desk: Desk, id: str, refusal: type[JournalError] = JournalFullError
         tell("-", client, id)
 
 
-def _undo(desk: Desk, id: str) -> None:
+def _undo(desk: JournaledModel, id: str) -> None:
     undone = desk.journal.by_id(id)
     if undone is None:
         return
@@ -99,7 +99,7 @@ def full_life(model: str, point: str, action: str, number: int) -> None:
 
     desks.SNAPSHOT_EVERY = 8
     failpoints.set_failpoint(point, action, number)
-    with Desk(Path(model)) as desk:
+    with JournaledModel(Path(model)) as desk:
         for count in range(CORRECTIONS):
             with suppress(failpoints.FailpointError):
                 _correct(desk, f"a.{count}", JournalError)
@@ -112,7 +112,7 @@ def full_life(model: str, point: str, action: str, number: int) -> None:
     tell(json.dumps(failpoints.met))
 
 
-def _forget(desk: Desk, id: str) -> None:
+def _forget(desk: JournaledModel, id: str) -> None:
     forgotten = desk.journal.by_id(id)
     if forgotten is not None:
         tell("x", id)

@@ -9,17 +9,17 @@ import json
 import shutil
 from pathlib import Path
 
-from cli import Run
 from faults.harness import clients_at_work, command_code, forked, forked_service, number_of, slow_commits, tell
 from faults.ledger import Ledger, check_ledger, check_records, replayed_digest
 from faults.nursery import Nursery
+from support.command_line import Run
 from thresher import Categorizer
-from thresher.desk import journal_folder
-from thresher.journal import Journal, Record
-from thresher.replay import apply
+from thresher.journal.database import Journal, Record
+from thresher.journal.journaled_model import journal_folder
+from thresher.journal.replay import apply
 
 BACKUPS, CLIENTS = number_of("THRESHER_BACKUPS", 10), 4
-PATCH = "import thresher.desk as d; d.SNAPSHOT_EVERY = 20"
+PATCH = "import thresher.journal.journaled_model as d; d.SNAPSHOT_EVERY = 20"
 
 
 def back_up(nursery: Nursery, model: Path, folder: Path) -> int:

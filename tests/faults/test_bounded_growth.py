@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corpora import WORDS, made_up
 from faults.harness import number_of, tell
-from served import served
-from thresher import Categorizer, teaching
-from thresher.desk import Desk
+from support.corpora import WORDS, made_up
+from support.served import served
+from thresher import Categorizer
 from thresher.errors import TextError
+from thresher.journal.journaled_model import JournaledModel
+from thresher.model import online_learning
 
 TAUGHT = number_of("THRESHER_TAUGHT", 4000)
 KNOWN, NEW = 3, 5  # words of each correction
@@ -44,7 +45,7 @@ def memory_in_use() -> int:
 def test_memory_does_not_grow_with_corrections(memory: Path) -> None:
     draw, seen, start = random.Random(1), list[tuple[int, int]](), time.monotonic()
     path = begun(memory, max_features=min(TAUGHT, 2**20))
-    with Desk(path) as desk:
+    with JournaledModel(path) as desk:
         for number in range(1, TAUGHT + 1):
             name = draw.choice(sorted(WORDS))
             words = draw.choices(WORDS[name].split(), k=KNOWN) + [f"new{NEW * number + i}" for i in range(NEW)]
@@ -52,7 +53,7 @@ def test_memory_does_not_grow_with_corrections(memory: Path) -> None:
             if number % (TAUGHT // REPORTS) == 0:
                 seen.append((number, memory_in_use()))
                 print(f"{number:,} corrections: {seen[-1][1] / 2**20:.1f} MB, {time.monotonic() - start:.0f} s")
-        assert desk.model.features.vocabulary.count >= min(TAUGHT, 2**20), "the vocabulary is not full"
+        assert desk.model.state.features.vocabulary.count >= min(TAUGHT, 2**20), "the vocabulary is not full"
         log = desk.journal.path.with_name(f"{desk.journal.path.name}-wal").stat().st_size
         assert log < 32 * 2**20, "the log is never written back"
         slope = growth([place for place in seen if place[0] > TAUGHT // 5])
@@ -61,7 +62,7 @@ def test_memory_does_not_grow_with_corrections(memory: Path) -> None:
     rate = f"{slope:.1f} bytes of memory each after the first fifth, {TAUGHT / seconds:.0f} a second"
     tell(f"{TAUGHT:,} corrections with new words: {rate}")
     assert slope < LEAK
-    with Desk(path) as again:
+    with JournaledModel(path) as again:
         assert (again.model.digest(), again.position) == (digest, position)
 
 
@@ -91,7 +92,7 @@ def test_a_leak_would_be_found() -> None:
 # What is full refuses, and says why; nothing changes.
 
 
-def refused(desk: Desk, message: str, teach: Callable[[], object]) -> None:
+def refused(desk: JournaledModel, message: str, teach: Callable[[], object]) -> None:
     before = desk.model.digest(), desk.position, desk.journal.last()
     with pytest.raises(TextError, match=message):
         teach()
@@ -100,24 +101,24 @@ def refused(desk: Desk, message: str, teach: Callable[[], object]) -> None:
 
 def test_a_full_vocabulary_learns_known_words_and_refuses_others(tmp_path: Path) -> None:
     path = begun(tmp_path, max_features=98)
-    with Desk(path) as desk:
+    with JournaledModel(path) as desk:
         desk.correct("1", "oil one two three four five six seven eight nine ten", accept=["energy"])
-        count = desk.model.features.vocabulary.count
+        count = desk.model.state.features.vocabulary.count
         assert count == 99  # with the constant
         refused(desk, "no feature of the document is known, and there is no room", lambda: desk.correct(
             "2", "entirely unheard", accept=["energy"]))  # fmt: skip
         desk.correct("3", "oil entirely unheard", accept=["energy"])
-        assert desk.model.features.vocabulary.count == count
-    with Desk(path) as again:
+        assert desk.model.state.features.vocabulary.count == count
+    with JournaledModel(path) as again:
         assert again.position == 2
 
 
 @pytest.mark.parametrize("how", ["accept", "categories", "new"])
 def test_there_is_an_end_to_new_categories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     path = begun(tmp_path)
-    with Desk(path) as desk:
-        features = desk.model.features.vocabulary.count
-        monkeypatch.setattr(teaching, "MOST_DENSE", 8 * (features + 2))
+    with JournaledModel(path) as desk:
+        features = desk.model.state.features.vocabulary.count
+        monkeypatch.setattr(online_learning, "MOST_DENSE", 8 * (features + 2))
 
         def teach(name: str) -> None:
             if how == "new":
@@ -129,17 +130,17 @@ def test_there_is_an_end_to_new_categories(tmp_path: Path, monkeypatch: pytest.M
         teach("eighth")
         refused(desk, r"no room for a new category \(\d+ features x 8 categories; retire or merge", lambda: teach("n"))
         desk.correct("words", "oil and four words more than are known", accept=["eighth"])
-        assert desk.model.features.vocabulary.count == features + 3  # the constant is none of them
+        assert desk.model.state.features.vocabulary.count == features + 3  # the constant is none of them
         desk.change_categories("less", "retire", ["seventh"])
         assert len(desk.model.categories) == 7
-    with Desk(path) as again:
+    with JournaledModel(path) as again:
         assert again.remarks == []
 
 
 def test_a_sparse_model_has_room_for_more_but_not_for_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Categorizer(preset="fast", min_count=1, sparse=True).fit(*made_up(60, single=True))
-    monkeypatch.setattr(teaching, "MOST_DENSE", 10)
-    monkeypatch.setattr(teaching, "MOST_CATEGORIES", 7)
+    monkeypatch.setattr(online_learning, "MOST_DENSE", 10)
+    monkeypatch.setattr(online_learning, "MOST_CATEGORIES", 7)
     model.learn("oil and words of any number", accept=["seventh"])
     with pytest.raises(TextError, match="no room for a new category"):
         model.partial_fit(["oil"], [["eighth"]])
@@ -148,7 +149,7 @@ def test_a_sparse_model_has_room_for_more_but_not_for_any_number(monkeypatch: py
 
 def test_the_service_answers_422_where_a_model_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = begun(tmp_path, max_features=97)
-    monkeypatch.setattr(teaching, "MOST_CATEGORIES", 6)
+    monkeypatch.setattr(online_learning, "MOST_CATEGORIES", 6)
     with served(path) as running:
         before, seventh = running.digest, {"text": "oil", "create_category": True}
         asked: list[tuple[str, dict[str, Any]]] = [

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from cli import Run
 from faults.damage import WAL, Damage, left_behind
 from faults.harness import forked, new_draw, number_of, tell
 from faults.nursery import Nursery
-from thresher.desk import journal_folder
+from support.command_line import Run
+from thresher.journal.journaled_model import journal_folder
 
 FLIPS, EVERY_CUT = number_of("THRESHER_FLIPS", 120), number_of("THRESHER_EVERY_CUT", 0) > 0
 LEFT = {"closed": (1000, True), "killed": (1000, False), "killed at a checkpoint": (8, False)}

@@ -20,9 +20,9 @@ from faults import reference as known
 from faults.harness import tell
 from faults.ledger import MEMORY
 from faults.reference import BASES, PROBES, Entry, Reference, run_machine
-from thresher.desk import Desk, journal_folder, skip
 from thresher.errors import JournalError, RepeatedIdError, ThresherError
-from thresher.snapshots import backup
+from thresher.journal.journaled_model import JournaledModel, journal_folder, skip
+from thresher.journal.snapshots import backup
 from thresher.text.analysers import Text
 
 has_records = precondition(lambda machine: machine.desk is not None and len(machine.reference.entries) > 0)
@@ -44,7 +44,7 @@ class DeskMachine(RuleBasedStateMachine):
         self.path.parent.mkdir()
         self.path.write_bytes(known.base_model(kind))
         self.reference = Reference(self.path)
-        self.desk = Desk(self.path)
+        self.desk = JournaledModel(self.path)
 
     def teardown(self) -> None:
         if self.desk is not None:
@@ -78,7 +78,7 @@ class DeskMachine(RuleBasedStateMachine):
 
     @rule(text=known.documents)
     def categorize(self, text: Text) -> None:
-        if self.reference.model.learner.is_fitted:
+        if self.reference.model.state.learner.is_fitted:
             assert self.desk.model.predict([text]) == self.reference.model.predict([text])
 
     @rule(text=known.documents, said=known.corrections, user=st.sampled_from(["", "ada"]))
@@ -208,7 +208,7 @@ class DeskMachine(RuleBasedStateMachine):
         self.reopen()
 
     def reopen(self) -> None:
-        self.desk = Desk(self.path)
+        self.desk = JournaledModel(self.path)
         assert self.desk.remarks == []
 
     @rule(unfinished=st.booleans())
@@ -247,10 +247,10 @@ class DeskMachine(RuleBasedStateMachine):
         assert model.categories == twin.categories
         self.reference.check_records(list(self.desk.journal.records()))
         assert self.desk.position == len(self.reference.entries)
-        if twin.learner.is_fitted:
+        if twin.state.learner.is_fitted:
             assert model.predict(PROBES) == twin.predict(PROBES)
 
 
 def test_a_desk_is_a_list_and_a_learner(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thresher.desk.SNAPSHOT_EVERY", 5)
+    monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 5)
     tell(run_machine(DeskMachine, "THRESHER_MACHINES", examples=100, steps=50))

@@ -28,7 +28,7 @@ from faults.harness import (
 from faults.ledger import Ledger, check_ledger
 from faults.nursery import Nursery
 from faults.tracing import injected, needs_strace, read_calls
-from thresher.desk import journal_folder
+from thresher.journal.journaled_model import journal_folder
 
 EVERY = number_of("THRESHER_EVERY_SYNC", 0)
 FOLDER = [2, 6]  # where SQLite syncs the folder

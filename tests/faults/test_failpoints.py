@@ -19,8 +19,8 @@ from faults.failpoints import ACTIONS, POINTS
 from faults.harness import forked, new_draw, number_of, tell
 from faults.ledger import Ledger, begin_model, check_ledger
 from faults.nursery import Nursery
-from thresher.desk import Desk, journal_folder
-from thresher.journal import FILE
+from thresher.journal.database import FILE
+from thresher.journal.journaled_model import JournaledModel, journal_folder
 
 MIGRATED = 3  # records
 SEEDS = number_of("THRESHER_FAILPOINT_SEEDS", 2)
@@ -78,7 +78,7 @@ def copy_of(begun: Path, folder: Path, point: str) -> Path:
     shutil.copytree(begun.parent, folder)
     model = folder / begun.name
     if point == "migrate_half":
-        Desk(model).close()
+        JournaledModel(model).close()
         connection = sqlite3.connect(journal_folder(model) / FILE)
         connection.executescript(OLD)
         connection.close()

@@ -16,7 +16,7 @@ from faults.tracing import Call, needs_strace, plain, read_calls
 
 ACKS, CLIENTS = 500, 4
 WAL = "journal.sqlite3-wal"
-NORMAL = "import thresher.journal_schema as j; j._PRAGMAS['synchronous'] = 1"
+NORMAL = "import thresher.journal.schema as j; j._PRAGMAS['synchronous'] = 1"
 _HEAD, _HEAD_SIZE = re.compile(r"^pwrite64\(\d+<[^>]*>, \"\\x..\\x..\\x..\\x..(?P<size>(\\x..){4})"), 24
 _LENGTH = re.compile(r"\"(?:\.\.\.)?, (?P<length>\d+), \d+\) += (?P=length)$")
 _SENT = re.compile(r"^\w+\((?P<connection>\d+<[^>]*>), \"(?P<bytes>(\\x..)*)\"")

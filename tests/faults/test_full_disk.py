@@ -21,13 +21,13 @@ from faults.ledger import Ledger, check_ledger
 from faults.nursery import Nursery
 from faults.sessions import CORRECTIONS
 from faults.tracing import injected, needs_strace
-from thresher.desk import Desk
+from thresher.journal.journaled_model import JournaledModel
 
 LAST = 60
 # The file has no room as long as another one is there.
 LIMITED = """
 from pathlib import Path
-from thresher.journal import Journal
+from thresher.journal.database import Journal
 append = Journal.append
 def limited(self, *given, **more):
     (pages,), = self._connection.execute("PRAGMA page_count")
@@ -58,7 +58,7 @@ def test_a_desk_keeps_what_it_said_it_kept_when_the_disk_is_full(nursery: Nurser
 @needs_strace
 def test_a_snapshot_that_finds_no_room_fails_no_correction(nursery: Nursery, model: Path) -> None:
     ledger = Ledger()
-    Desk(model).close()  # which keeps the first snapshot
+    JournaledModel(model).close()  # which keeps the first snapshot
     code = f"from faults.sessions import short_life\nshort_life({str(model)!r})"
     with (
         forked(nursery, model.parent, code, traced=True) as running,

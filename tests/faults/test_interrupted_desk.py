@@ -11,10 +11,10 @@ import pytest
 
 from faults.ledger import begin_model, content_of, copied, replayed_digest
 from thresher import Categorizer
-from thresher.desk import Desk, journal_folder
 from thresher.errors import JournalError
-from thresher.journal import FILE, Journal, Record
-from thresher.journal_record import seal
+from thresher.journal.database import FILE, Journal, Record
+from thresher.journal.journaled_model import JournaledModel, journal_folder
+from thresher.journal.record import seal
 
 
 class BrokenOffError(BaseException):
@@ -33,14 +33,14 @@ def model(memory: Path, request: pytest.FixtureRequest) -> Path:
     return begin_model(memory / request.node.name)
 
 
-def teach(desk: Desk, first: int, last: int) -> None:
+def teach(desk: JournaledModel, first: int, last: int) -> None:
     for number in range(first, last):
         desk.correct(f"a.{number}", **content_of(f"a.{number}"))
 
 
 def whole_again(model: Path, position: int) -> None:
     """Check that a new start brings all back, and the same from the first record on."""
-    with copied(model) as copy, Desk(copy) as again:
+    with copied(model) as copy, JournaledModel(copy) as again:
         assert (again.position, again.remarks) == (position, [])
         assert again.model.digest() == replayed_digest(model)
 
@@ -54,7 +54,7 @@ def test_a_correction_that_is_broken_off_before_it_is_noted_is_learned_once(
         record = append(*given, **more)
         return record._replace(seq=Place(record.seq))
 
-    with Desk(model) as desk:
+    with JournaledModel(model) as desk:
         teach(desk, 0, 3)
         monkeypatch.setattr(Journal, "append", with_place)
         with pytest.raises(BrokenOffError):
@@ -69,7 +69,7 @@ def test_a_correction_that_is_kept_and_broken_off_stops_the_desk(model: Path, mo
         append(*given, **more)
         raise BrokenOffError
 
-    with Desk(model) as desk:
+    with JournaledModel(model) as desk:
         teach(desk, 0, 3)
         with monkeypatch.context() as patch:
             patch.setattr(Journal, "append", broken_off)
@@ -92,9 +92,9 @@ def test_half_a_correction_is_written_to_no_file(model: Path, monkeypatch: pytes
         raise BrokenOffError
 
     before = model.read_bytes()
-    with Desk(model) as desk:
+    with JournaledModel(model) as desk:
         teach(desk, 0, 3)
-        monkeypatch.setattr("thresher.teaching.kept", broken_off)  # which comes after weights were changed
+        monkeypatch.setattr("thresher.model.online_learning.kept", broken_off)  # which comes after weights were changed
         with pytest.raises(BrokenOffError):
             teach(desk, 3, 4)
         monkeypatch.undo()
@@ -108,50 +108,50 @@ def test_half_a_correction_is_written_to_no_file(model: Path, monkeypatch: pytes
 
 
 def test_a_journal_without_what_it_began_with_is_not_begun_anew(model: Path) -> None:
-    with Desk(model) as desk:
+    with JournaledModel(model) as desk:
         teach(desk, 0, 3)
         desk.write_model()
     spoil(model, "DELETE FROM facts")
     with pytest.raises(JournalError, match=r"journal\.sqlite3: it is damaged: it has records, and not what it began"):
-        Desk(model)
+        JournaledModel(model)
 
 
 def test_an_empty_journal_is_not_begun_with_another_model(model: Path) -> None:
-    with Desk(model) as desk:
+    with JournaledModel(model) as desk:
         teach(desk, 0, 3)
         desk.write_model()
     for snapshot in journal_folder(model).glob("snapshot-*[1-9].thresher"):
         snapshot.unlink()
     spoil(model, "DELETE FROM facts; DELETE FROM effects; DELETE FROM records")
     with pytest.raises(JournalError, match="this journal is empty, and was begun with another model than"):
-        Desk(model)
+        JournaledModel(model)
 
 
 def test_a_journal_whose_beginning_was_broken_off_is_begun(model: Path) -> None:
-    Desk(model).close()
+    JournaledModel(model).close()
     spoil(model, "DELETE FROM facts")
-    with Desk(model) as desk:
+    with JournaledModel(model) as desk:
         teach(desk, 0, 3)
     whole_again(model, 3)
 
 
 def test_a_snapshot_of_records_that_are_lost_is_not_taken_for_later_ones(model: Path) -> None:
-    with Desk(model) as desk:
+    with JournaledModel(model) as desk:
         teach(desk, 0, 8)
     spoil(model, "DELETE FROM effects WHERE seq > 5; DELETE FROM records WHERE seq > 5")
-    desk = Desk(model)
+    desk = JournaledModel(model)
     (remark,) = desk.remarks
     assert "records 6 to 8 are missing, which snapshot-0000000008.thresher has" in remark
     teach(desk, 20, 25)
     digest = desk.model.digest()
     desk.journal.close()  # killed
-    with Desk(model) as again:
+    with JournaledModel(model) as again:
         assert (again.position, again.model.digest()) == (10, digest)
     assert [path.name for path in journal_folder(model).glob("lost-*")] == ["lost-snapshot-0000000008.thresher"]
 
 
 def test_a_mark_that_does_not_fit_what_was_undone_is_refused(model: Path) -> None:
-    with Desk(model) as desk:
+    with JournaledModel(model) as desk:
         teach(desk, 0, 4)
         desk.undo("undo", [2])
     for snapshot in journal_folder(model).glob("snapshot-*[1-9].thresher"):
@@ -159,7 +159,7 @@ def test_a_mark_that_does_not_fit_what_was_undone_is_refused(model: Path) -> Non
     sealed = "UPDATE records SET seal = seal(seq, id, kind, time, user, body, text, features, digest, undone_by)"
     spoil(model, f"UPDATE records SET undone_by = NULL; {sealed}")
     with pytest.raises(JournalError, match="record 2 is not marked as it was undone"):
-        Desk(model)
+        JournaledModel(model)
     with Journal(journal_folder(model)) as journal:
         assert journal.check() == ["record 2 is not marked as it was undone"]
 
@@ -174,6 +174,6 @@ def spoil(model: Path, statements: str) -> None:
 def test_a_model_that_was_never_taught_begins_once(memory: Path) -> None:
     path = memory / "new.thresher"
     Categorizer(preset="fast").save(path)
-    with Desk(path) as desk:
+    with JournaledModel(path) as desk:
         desk.correct("1", "crude oil", accept=["energy"])
     whole_again(path, 1)

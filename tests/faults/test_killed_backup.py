@@ -12,8 +12,8 @@ import pytest
 from faults.harness import Service, client_of, command_code, forked, forked_service
 from faults.ledger import content_of
 from faults.nursery import Nursery
-from thresher.desk import Desk, journal_folder
-from thresher.journal import Journal
+from thresher.journal.database import Journal
+from thresher.journal.journaled_model import JournaledModel, journal_folder
 
 KILL = "os.kill(os.getpid(), signal.SIGKILL)"
 IMPORTS = "import errno, os, signal, shutil, time\nfrom pathlib import Path\nimport thresher.cli.journal as j\n"
@@ -51,7 +51,7 @@ def correct(service: Service) -> None:
 
 
 def test_half_a_backup_is_removed_by_the_next_one_to_that_place(nursery: Nursery, model: Path) -> None:
-    with Desk(model) as desk:
+    with JournaledModel(model) as desk:
         desk.correct("a", **content_of("a"))
     assert back_up(nursery, model, "monday", WHILE_IT_COPIES) == -signal.SIGKILL
     (left,) = copies(model.parent)

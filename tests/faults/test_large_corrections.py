@@ -9,11 +9,14 @@ from faults.harness import Service, client_of, command_code, forked, forked_serv
 from faults.ledger import Ledger, begin_model, check_ledger
 from faults.nursery import Nursery
 from thresher.cli import run
-from thresher.desk import Desk
+from thresher.journal.journaled_model import JournaledModel
 
 MOST_MORE = 200  # megabytes above the resting size
 # Version 0.1 had no limit.
-NO_LIMIT = "from thresher import teaching; teaching.MAX_CORRECTION_CELLS = teaching.MAX_GROWTH_CELLS = 10**12"
+NO_LIMIT = """
+from thresher.model import online_learning
+online_learning.MAX_CORRECTION_CELLS = online_learning.MAX_GROWTH_CELLS = 10**12
+"""
 # The process may take only so much more than it has once it is about to serve.
 LIMITED = """
 import resource
@@ -26,7 +29,7 @@ resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + {megaby
 @pytest.fixture(scope="module", autouse=True)
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Have all compiled that a correction of many categories needs: in a fresh clone that takes 100 MB."""
-    with Desk(begin_model(tmp_path_factory.mktemp("compiled"))) as desk:
+    with JournaledModel(begin_model(tmp_path_factory.mktemp("compiled"))) as desk:
         for id in ("one", "two"):
             desk.correct(id, f"a text of few words, {id}", accept=[f"{id}{number}" for number in range(1000)])
 
@@ -121,7 +124,7 @@ def test_a_start_that_finds_no_memory_names_the_record_and_the_command_that_help
         assert client.ask("POST", "/v1/corrections", correction(1000, 20_000)).status == 201
         service.kill()
     other = begin_model(model.parent / "other")
-    with Desk(other) as desk:
+    with JournaledModel(other) as desk:
         desk.correct("a", "a new category of few words", accept=["c1", "c2"])
     # What LLVM finds no memory for ends the process, so what is needed is loaded before.
     warm = f"from thresher.cli import run\nrun(['journal', 'check', {str(other)!r}])\n"

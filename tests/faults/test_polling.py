@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-import polling
 from faults.harness import client_of, forked_service
 from faults.nursery import Nursery
+from support import polling
 
 # A worker thread holds Python's lock while it sleeps: the event loop has no turn.
 HOLDING = """

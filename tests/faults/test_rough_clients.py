@@ -17,7 +17,7 @@ HEAD = "Host: 127.0.0.1:{port}\r\nAuthorization: Bearer " + TOKEN + "\r\nContent
 BIG = b'{"text": "' + b"a" * 2_000_000 + b'"}'
 MOST_MORE = 8_000  # kB
 DEADLINE = number_of("THRESHER_DEADLINE", 2)  # seconds; the service's own is 15
-IMPATIENT = f"from thresher.web import guards, serving\nguards.DEADLINE = serving.DEADLINE = {DEADLINE}"
+IMPATIENT = f"from thresher.web import guards, server\nguards.DEADLINE = server.DEADLINE = {DEADLINE}"
 SLOW, DEAF, TEACHERS = 300, 50, 8
 
 

@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from corpora import Corpus, made_up
 from faults.harness import new_draw, number_of
 from faults.ledger import content_of, copied, replayed_digest
+from support.corpora import Corpus, made_up
 from thresher import Categorizer
-from thresher.datasets.reading import read_documents
-from thresher.desk import Desk, journal_folder
-from thresher.settings import LEARNERS
-from thresher.snapshots import restored
+from thresher.datasets.reader import read_documents
+from thresher.journal.journaled_model import JournaledModel, journal_folder
+from thresher.journal.snapshots import restored
+from thresher.model.settings import LEARNERS
 
 CORRECTIONS, SPLITS = number_of("THRESHER_CORRECTIONS", 5000), 10
 
 
-def teach_much(desk: Desk) -> None:
+def teach_much(desk: JournaledModel) -> None:
     """Correct very often, with changes of the categories and something taken back in between."""
     for number in range(CORRECTIONS):
         desk.correct(f"a.{number}", **content_of(f"a.{number}"))
@@ -37,11 +37,11 @@ def teach_much(desk: Desk) -> None:
 
 
 def test_live_restarted_and_replayed_models_are_one(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thresher.desk.SNAPSHOTS_KEPT", 1000)
-    with Desk(model) as desk:
+    monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOTS_KEPT", 1000)
+    with JournaledModel(model) as desk:
         teach_much(desk)
         digest = desk.model.digest()
-    with Desk(model) as again:
+    with JournaledModel(model) as again:
         assert again.model.digest() == digest
     assert replayed_digest(model) == digest
     names = sorted(path.name for path in journal_folder(model).glob("snapshot-*"))
@@ -51,7 +51,7 @@ def test_live_restarted_and_replayed_models_are_one(model: Path, monkeypatch: py
             for snapshot in journal_folder(copy).glob("snapshot-*"):
                 if snapshot.name not in (names[0], name):
                     snapshot.unlink()
-            with Desk(copy) as replayed:
+            with JournaledModel(copy) as replayed:
                 assert (replayed.model.digest(), replayed.remarks) == (digest, []), name
 
 
@@ -97,7 +97,7 @@ def test_each_step_of_a_change_of_mind_moves_the_model_as_it_should(model: Path)
     draw = random.Random(28)
     for number in range(6):
         text, mine, other = f"crude oil {draw.random()} wheat harvest zyx{number}", "energy", "grain"
-        with Desk(model) as desk:
+        with JournaledModel(model) as desk:
             before, digest = scores(desk, text), desk.model.digest()
             desk.correct(f"learn {number}", text, accept=[mine], reject=[other])
             learned, learned_digest = scores(desk, text), desk.model.digest()
@@ -115,7 +115,7 @@ def test_each_step_of_a_change_of_mind_moves_the_model_as_it_should(model: Path)
         assert replayed_digest(model) == digest
 
 
-def scores(desk: Desk, text: str) -> dict[str, float]:
+def scores(desk: JournaledModel, text: str) -> dict[str, float]:
     return dict(zip(desk.model.categories, desk.model.decision_function([text])[0].tolist(), strict=True))
 
 
@@ -125,7 +125,7 @@ def moved(before: dict[str, float], after: dict[str, float], up: str, down: str)
     return min(gained, lost) >= 0 and max(gained, lost) > 0
 
 
-def replay(desk: Desk) -> str:
+def replay(desk: JournaledModel) -> str:
     """Return the digest of what the records of a desk give from the first one on."""
     model, position = restored(desk.journal, [], before=1)
     desk._replay(model, position)

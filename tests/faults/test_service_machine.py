@@ -20,12 +20,12 @@ from faults.harness import Answer, client_of, forked_service, tell
 from faults.ledger import MEMORY
 from faults.nursery import Nursery
 from faults.reference import BASES, PROBES, Entry, Reference, run_machine
-from thresher.desk import journal_folder
 from thresher.errors import ThresherError
+from thresher.journal.journaled_model import journal_folder
 from thresher.text.analysers import Text
 
 has_records = precondition(lambda machine: machine.is_running and len(machine.reference.entries) > 0)
-PATCH = "import thresher.desk as d; d.SNAPSHOT_EVERY = 5"
+PATCH = "import thresher.journal.journaled_model as d; d.SNAPSHOT_EVERY = 5"
 SEQ = st.integers(0, 10**6)  # of a record, counted round and round
 
 
@@ -180,7 +180,7 @@ class ServiceMachine(RuleBasedStateMachine):
 
     def check_prediction(self, text: Text) -> None:
         twin, answer = self.reference.model, self.client.ask("POST", "/v1/categorize", {"text": text})
-        expected = twin.predict([text])[0] if twin.learner.is_fitted and twin.categories else []
+        expected = twin.predict([text])[0] if twin.state.learner.is_fitted and twin.categories else []
         assert (answer.status, answer.position) == (200, self.count)
         assert [found["category"] for found in answer.body["categories"]] == expected
 

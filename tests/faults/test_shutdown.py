@@ -20,7 +20,7 @@ from faults.nursery import Nursery
 ROUNDS, CLIENTS, LONGEST = number_of("THRESHER_SHUTDOWNS", 20), 50, 10.0
 ROUNDS_OF_TWO = 3
 LATE = """
-from thresher.web.serving import PromptProtocol
+from thresher.web.server import PromptProtocol
 made, seen = PromptProtocol.connection_made, []
 def made_late(self, transport):
     def now():

@@ -19,12 +19,12 @@ import pytest
 from faults.harness import TOKEN, Service, client_of, command_code, forked, forked_service, service_arguments
 from faults.ledger import Ledger, check_ledger
 from faults.nursery import Nursery
-from worst import JSON, LINES, Request, send
+from support.worst import JSON, LINES, Request, send
 
 LONGEST = 10.0  # seconds
 IMPATIENT = """
-from thresher.web import serving
-serving._GRACE, serving._PATIENCE, serving._LONGEST_END = 1, 1.0, 3.0
+from thresher.web import server
+server._GRACE, server._PATIENCE, server._LONGEST_END = 1, 1.0, 3.0
 """
 SLOW = """
 import importlib, os, time
@@ -57,12 +57,16 @@ def case(slow: str, method: str, path: str, body: Any = None, kind: str = JSON) 
     return Case(slow, Request(method, path, written, kind=kind))
 
 
-SERVICE, POOL, BODIES = "thresher.web.service:Service.", "thresher.web.pool:Pool.", "thresher.web.bodies:parsed"
+SERVICE, POOL, BODIES = (
+    "thresher.web.service:Service.",
+    "thresher.web.review_documents:Pool.",
+    "thresher.web.request_models:parsed",
+)
 CORRECTION = {"id": "slow", "text": "wheat", "accept": ["grain"]}
 CASES = {
     "categorize": case(SERVICE + "categorize", "POST", "/v1/categorize", {"text": LONG_TEXT}),
     "categorize, explained": case(
-        "thresher.web.answers:explanations", "POST", "/v1/categorize", {"text": "wheat", "explain": True}
+        "thresher.web.serializers:explanations", "POST", "/v1/categorize", {"text": "wheat", "explain": True}
     ),
     "categorize, many": case(SERVICE + "categorize", "POST", "/v1/categorize", {"documents": ["wheat"] * 9}),
     "categorize, lines": case(SERVICE + "categorize", "POST", "/v1/categorize", "wheat", LINES),
@@ -82,7 +86,7 @@ CASES = {
     "queue, corrections": case(SERVICE + "with_corrections", "GET", "/v1/queue"),
     "add_documents": case(POOL + "add", "POST", "/v1/documents", {"documents": ["wheat"]}),
     "add_documents, lines": case(POOL + "add", "POST", "/v1/documents", "wheat", LINES),
-    "document": case("thresher.web.pool:Pooled._asdict", "GET", "/v1/documents/d"),
+    "document": case("thresher.web.review_documents:Pooled._asdict", "GET", "/v1/documents/d"),
     "set_state": case(POOL + "set_state", "PATCH", "/v1/documents/d", {"state": "unsure"}),
     "remove_document": case(POOL + "remove", "DELETE", "/v1/documents/d"),
     "stats": case(SERVICE + "stats", "GET", "/v1/stats"),
@@ -112,7 +116,9 @@ def test_it_ends_within_ten_seconds_with_its_own_patience(nursery: Nursery, mode
     assert seconds_to_end(nursery, model, CASES[name]) < LONGEST
 
 
-@pytest.mark.parametrize(("slow", "patch"), [("thresher.desk:Desk.write_model", IMPATIENT), ("os:fsync", "")])
+@pytest.mark.parametrize(
+    ("slow", "patch"), [("thresher.journal.journaled_model:JournaledModel.write_model", IMPATIENT), ("os:fsync", "")]
+)
 def test_a_model_file_that_takes_long_does_not_hold_the_end_up(
     nursery: Nursery, model: Path, slow: str, patch: str
 ) -> None:

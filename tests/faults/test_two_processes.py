@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from cli import said, thresher
 from faults.harness import (
     Running,
     client_of,
@@ -21,8 +20,9 @@ from faults.harness import (
 )
 from faults.ledger import Ledger, check_ledger
 from faults.nursery import Nursery
-from thresher.desk import Desk, journal_folder
-from thresher.journal import Journal
+from support.command_line import said, thresher
+from thresher.journal.database import Journal
+from thresher.journal.journaled_model import JournaledModel, journal_folder
 
 ROUNDS = number_of("THRESHER_STARTS", 50)
 CORRECTION = {"text": "crude oil", "accept": ["energy"]}
@@ -108,8 +108,8 @@ def test_who_only_looks_needs_no_lock(nursery: Nursery, model: Path) -> None:
 def test_nobody_is_turned_away_by_those_who_only_ask_who_has_it(nursery: Nursery, model: Path) -> None:
     """Whoever asks takes the lock for a moment."""
     folder = journal_folder(model)
-    Desk(model).close()
-    asking = f"from thresher.journal_lock import owner_of\nwhile True: owner_of({str(folder)!r})"
+    JournaledModel(model).close()
+    asking = f"from thresher.journal.lock import owner_of\nwhile True: owner_of({str(folder)!r})"
     with forked(nursery, model.parent, asking):
         for _ in range(100):
             with Journal(folder) as journal:

@@ -12,20 +12,20 @@ from copy import deepcopy
 from functools import cache
 from pathlib import Path
 
-from corpora import made_up
 from fuzz.readers import in_memory, one_line
+from support.corpora import made_up
 from thresher import Categorizer
 from thresher.cli import learn
-from thresher.datasets.reading import read_documents
-from thresher.datasets.writing import json_line
-from thresher.desk import Desk
+from thresher.datasets.reader import read_documents
+from thresher.datasets.writer import json_line
 from thresher.errors import DataError, JournalError
-from thresher.journal import FILE, Journal, Record, exported
-from thresher.journal_record import seal
-from thresher.renames import Renames
-from thresher.replay import features_digest
-from thresher.text.features import FeatureCounts
-from thresher.web.pool import Pool
+from thresher.journal.category_history import Renames
+from thresher.journal.database import FILE, Journal, Record, exported
+from thresher.journal.journaled_model import JournaledModel
+from thresher.journal.record import seal
+from thresher.journal.replay import features_digest
+from thresher.text.vectorizer import FeatureCounts
+from thresher.web.review_documents import Pool
 
 FIELDS, RECORDS = b"\x1f", b"\x1e"  # what parts those of a record, and records
 MOST_RECORDS = 20
@@ -62,7 +62,7 @@ def check_journal(model: Path) -> None:
     try:
         with Journal(model.with_name("m.journal")) as opened:
             ask_all(opened)
-        with Desk(model) as desk:
+        with JournaledModel(model) as desk:
             digest = desk.model.digest()
     except JournalError as error:
         one_line(error)
@@ -70,7 +70,7 @@ def check_journal(model: Path) -> None:
     except MemoryError:  # what SQLite says of some files that make no sense, though there is memory enough
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2**20  # kilobytes
         return
-    with Desk(model) as desk:
+    with JournaledModel(model) as desk:
         assert desk.model.digest() == digest, "a journal is replayed in two ways"
 
 
@@ -133,7 +133,7 @@ def empty_journal() -> bytes:
     with tempfile.TemporaryDirectory() as name:
         model = Path(name) / "m"
         model.write_bytes(small_model())
-        with Desk(model, new=True) as desk:
+        with JournaledModel(model, new=True) as desk:
             pass
         return (desk.journal.folder / FILE).read_bytes()
 

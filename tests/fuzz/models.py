@@ -6,10 +6,11 @@ import numpy as np
 from safetensors.numpy import save
 
 from fuzz.readers import in_memory, one_line
-from thresher import Categorizer, contents
+from thresher import Categorizer
 from thresher.errors import ModelFileError, TextError
-from thresher.model_header import TYPES, header_length, metadata, read_header
-from thresher.store import ModelFile, digest
+from thresher.model_file import packing
+from thresher.model_file.header import TYPES, header_length, metadata, read_header
+from thresher.model_file.io import ModelFile, digest
 
 TEXTS = ["wheat and corn rose", "crude oil, 漢字 größer", "", "wheat " * 50]
 
@@ -59,7 +60,7 @@ def packed(settings: Any, arrays: Any, about: Any = None) -> bytes | None:
 def use(loaded: Categorizer) -> None:
     """Do with a model that was loaded what is done with models; then it is saved, and comes back."""
     before = loaded.digest()
-    if loaded.learner.is_fitted and loaded.categories:
+    if loaded.state.learner.is_fitted and loaded.categories:
         names = loaded.predict(TEXTS)
         assert all(name in loaded.categories for found in names for name in found)
         assert np.isfinite(loaded.decision_function(TEXTS)).all()
@@ -71,7 +72,7 @@ def use(loaded: Categorizer) -> None:
         loaded.learn(TEXTS[0], accept=["grain"], reject=[name for name in loaded.categories if name != "grain"][:2])
     except TextError as error:
         one_line(error)
-    again = packed(*contents.pack(loaded))
+    again = packed(*packing.pack(loaded.state))
     assert again is not None
     with in_memory(again) as path:
         assert Categorizer.load(path).digest() == loaded.digest()

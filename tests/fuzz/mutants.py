@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fuzz import models
-from thresher import Categorizer, contents
-from thresher.compression import file_size
+from thresher import Categorizer
+from thresher.model_file import packing
+from thresher.model_file.compress import file_size
 
 Arrays = dict[str, NDArray[Any]]
 TEXTS = ["crude oil rose", "oil and gas", "wheat and corn", "Wheat harvest\nrose", "gold mine", "silver, gold"] * 2
@@ -52,14 +53,14 @@ def fitted(kind: str) -> Categorizer:
     model.fit(TEXTS, NAMES)
     model.learn("new words: größer, нефть", accept=["Ölpreise"], reject=["grain"])
     if kind == "compressed":
-        model.compress(file_size(model) - 200)
+        model.compress(file_size(model.state) - 200)
     return model
 
 
 @cache
 def originals() -> list[bytes]:
     """Return a file of each kind."""
-    return [file for kind in KINDS if (file := models.packed(*contents.pack(fitted(kind)))) is not None]
+    return [file for kind in KINDS if (file := models.packed(*packing.pack(fitted(kind).state))) is not None]
 
 
 # -- what is changed ---------------------------------------------------------------------------------------------------

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import zstandard
 
-from thresher.category_names import check_name
-from thresher.datasets.decompression import open_bytes
+from thresher.datasets.category_names import check_name
+from thresher.datasets.compression import open_bytes
 from thresher.datasets.document import Document
-from thresher.datasets.reading import FORMATS, Reading, read_documents
-from thresher.datasets.writing import converted, write_to
+from thresher.datasets.reader import FORMATS, Reading, read_documents
+from thresher.datasets.writer import converted, write_to
 from thresher.errors import DataError
 
 PACKERS = (gzip.compress, lzma.compress, zstandard.compress)

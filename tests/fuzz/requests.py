@@ -12,17 +12,27 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from fuzz.journals import small_model
-from thresher.desk import Desk
-from thresher.web import bodies
+from thresher.journal.journaled_model import JournaledModel
 from thresher.web.app import create_app
+from thresher.web.errors import MEDIA, Problem
 from thresher.web.guards import Rules
-from thresher.web.problems import MEDIA, Problem
+from thresher.web.request_models import (
+    CategorizeIn,
+    CategoryChangeIn,
+    CorrectionIn,
+    DocumentIn,
+    DocumentsIn,
+    ReloadIn,
+    StateIn,
+    checked,
+    parsed,
+)
 from thresher.web.service import Service
 
 HOST, JSON, LINES = "localhost:8765", "application/json", "application/x-ndjson"
 KINDS = (
-    bodies.CategorizeIn, bodies.CorrectionIn, bodies.CategoryChangeIn, bodies.DocumentsIn, bodies.DocumentIn,
-    bodies.StateIn, bodies.ReloadIn,
+    CategorizeIn, CorrectionIn, CategoryChangeIn, DocumentsIn, DocumentIn,
+    StateIn, ReloadIn,
 )  # fmt: skip
 # What the first byte of an input chooses: how its other bytes are sent.
 ROUTES = (
@@ -45,7 +55,7 @@ ROUTES = (
 def body(data: bytes) -> None:
     """Take bytes for a body: what is taken is what JSON says, and what is refused is told in a line."""
     try:
-        found = bodies.parsed(data)
+        found = parsed(data)
     except Problem as problem:
         check_problem(problem)
         return
@@ -53,13 +63,13 @@ def body(data: bytes) -> None:
     json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
     for kind in KINDS:
         try:
-            bodies.checked(kind, found)
+            checked(kind, found)
         except Problem as problem:
             check_problem(problem)
 
 
 def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    assert len(dict(pairs)) == len(pairs), "a name that stands twice was taken"
+    assert len(dict(pairs)) == len(pairs), "a name that occurs twice was taken"
     return dict(pairs)
 
 
@@ -92,21 +102,21 @@ class InProcess:
         self.model = self.folder / "now" / "m"
         self.model.parent.mkdir()
         self.model.write_bytes(small_model())
-        self.service = Service(lambda: Desk(self.model)).begin()
+        self.service = Service(lambda: JournaledModel(self.model)).begin()
         self.service.opening.result(30)
         self.app, self.runner = create_app(self.service, Rules(frozenset({HOST}), None)), asyncio.Runner()
         self.ask("POST", "/v1/documents", JSON, b'{"documents": [{"id": "1", "text": "wheat"}, "oil and gas"]}')
         self.ask("POST", "/v1/corrections", JSON, b'{"id": "c1", "text": "wheat rose", "accept": ["grain"]}')
         self.service.desk.close()
         shutil.copytree(self.model.parent, self.folder / "then")
-        self.service._open(Desk(self.model))
+        self.service._open(JournaledModel(self.model))
 
     def begin_anew(self) -> None:
         """Forget all that was sent since the beginning."""
         self.service.desk.journal.close()
         shutil.rmtree(self.model.parent)
         shutil.copytree(self.folder / "then", self.model.parent)
-        self.service._open(Desk(self.model))
+        self.service._open(JournaledModel(self.model))
 
     def ask(self, method: str, path: str, kind: str, sent: bytes) -> Answer:
         """Send a request; whatever the application raises comes out of here."""

@@ -3,7 +3,7 @@
     python tests/fuzz/run.py jsonl --seconds 600
 
 prints the seed, which THRESHER_SEED repeats, and at the end a line of figures. What crashes is kept in a file, and
-makes the exit code 1; a line says how to repeat it. `--keep` afterwards makes the kept inputs anew, as few as reach all
+makes the exit code 1; a line says how to repeat it. `--keep` afterwards renews the kept inputs, as few as reach all
 that was reached. Without atheris, `--input FILE` gives one input to the target.
 """
 
@@ -25,7 +25,7 @@ from pkgutil import iter_modules
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [] if str(TESTS) in sys.path else [str(TESTS)]
 
-from fuzz.targets import CORPORA, PLACES, Target, inputs, target  # noqa: E402
+from fuzz.targets import PLACES, Input, Target, inputs, keep_inputs, name_of, target  # noqa: E402
 
 MOST_MEMORY, LONGEST_RUN = 2048, 10  # megabytes of the process, and seconds that one input may take
 LONGEST = {"words": 300, "model": 16_384, "journal": 16_384, "packed": 8192, "parquet": 8192}  # bytes of an input
@@ -40,14 +40,16 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=60, help="how long")
     parser.add_argument("--work", type=Path, default=TESTS.parent / "soak" / "fuzz", help="where new inputs are kept")
     parser.add_argument("--input", type=Path, help="give this input to the target, and do nothing else")
-    parser.add_argument("--keep", action="store_true", help="make the kept inputs anew, with what was found")
+    parser.add_argument("--kept", help="give the kept input of this name to the target, and do nothing else")
+    parser.add_argument("--keep", action="store_true", help="make the kept inputs again, with what was found")
     parser.add_argument("--inside", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.inside is not None:
         fuzz(asked.target, asked.inside)
-    elif asked.input is not None:
+    elif asked.input is not None or asked.kept is not None:
         warnings.simplefilter("error")
-        target(asked.target)(asked.input.read_bytes())
+        by_name = {one.name: one.data for one in inputs(asked.target)}
+        target(asked.target)(asked.input.read_bytes() if asked.kept is None else by_name[asked.kept])
     elif find_spec("atheris") is None:
         print("fuzzing needs atheris (pip install -e '.[soak]')")
         return 2
@@ -65,9 +67,8 @@ def drive(name: str, seconds: int, work: Path, keep: bool) -> int:
     from fuzz.dictionaries import dictionary
     from fuzz.seeds import seeds
 
-    found, kept = work / "corpus", CORPORA / name
+    found, kept = work / "corpus", unpacked(name, work)
     found.mkdir(parents=True, exist_ok=True)
-    kept.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(seeds(name)):
         (found / f"seed-{number:03}").write_bytes(data)
     (work / "words").write_text(dictionary(name))
@@ -113,25 +114,35 @@ def run(name: str, folders: list[Path], options: list[str], log: Path) -> tuple[
 def make_anew(name: str, work: Path) -> None:
     """Put the fewest inputs in place of those kept that reach as many lines, the smallest first.
 
-    What was once a crash, "fault-...", stays; what fuzzers begin with anyway is not kept twice.
+    Regressions stay; what fuzzers begin with anyway is not kept twice.
     """
     from fuzz.seeds import seeds
 
-    kept, fewest = CORPORA / name, work / "fewest"
+    kept, fewest = unpacked(name, work), work / "fewest"
     shutil.rmtree(fewest, ignore_errors=True)
     fewest.mkdir()
     code, said = run(name, [fewest, kept, work / "corpus"], ["-merge=1", "-use_counters=0"], work / "merge.txt")
     assert code == 0, said[-2000:]
-    stay = set(kept.glob("fault-*"))
-    for path in set(kept.iterdir()) - stay:
-        path.unlink()
-    known = {*seeds(name), *(path.read_bytes() for path in stay)}
-    size = sum(path.stat().st_size for path in stay)
+    stay = [one for one in inputs(name) if one.regression]
+    known = {*seeds(name), *(one.data for one in stay)}
+    size = sum(len(one.data) for one in stay)
     for path in sorted(fewest.iterdir(), key=lambda path: (path.stat().st_size, path.name)):
-        if path.read_bytes() not in known and size + path.stat().st_size <= LARGEST_CORPUS:
-            size += path.stat().st_size
-            shutil.copy(path, kept / path.name)
-    print(f"kept {len(list(kept.iterdir()))} of {len(list(fewest.iterdir()))} inputs, {size:,} bytes")
+        data = path.read_bytes()
+        if data not in known and size + len(data) <= LARGEST_CORPUS:
+            size += len(data)
+            stay.append(Input(name_of(data), data))
+    keep_inputs(name, stay)
+    print(f"kept {len(stay)} of {len(list(fewest.iterdir()))} inputs, {size:,} bytes")
+
+
+def unpacked(name: str, work: Path) -> Path:
+    """Return a folder with the kept inputs as files, as libFuzzer wants them."""
+    folder = work / "kept"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for one in inputs(name):
+        (folder / one.name).write_bytes(one.data)
+    return folder
 
 
 # -- the process that fuzzes -------------------------------------------------------------------------------------------
@@ -146,12 +157,12 @@ def fuzz(name: str, arguments: list[str]) -> None:
     kernels = import_module("thresher.kernels")
     for found in iter_modules(kernels.__path__):
         import_module(f"thresher.kernels.{found.name}")
-    with atheris.instrument_imports(include=["thresher", "csv", "naive_tokens"], enable_loader_override=False):
+    with atheris.instrument_imports(include=["thresher", "csv", "support.naive_tokens"], enable_loader_override=False):
         function = target(name)
     warnings.simplefilter("error")
     from fuzz.seeds import seeds
 
-    for data in [*seeds(name), *(path.read_bytes() for path in inputs(name))]:
+    for data in [*seeds(name), *(one.data for one in inputs(name))]:
         function(data)  # whatever is compiled, or read once, is not to count as a slow input
     mutator = {"custom_mutator": mutated_model} if name == "model" else {}
     prefix = next((given[len(ARTIFACTS) :] for given in arguments if given.startswith(ARTIFACTS)), "")

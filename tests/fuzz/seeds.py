@@ -146,7 +146,7 @@ def _models() -> list[bytes]:
 def _journals() -> list[bytes]:
     """Return the files of journals, with pages that are as small as SQLite has them."""
     from fuzz.journals import empty_journal, folder_of, write
-    from thresher.journal import FILE
+    from thresher.journal.database import FILE
 
     found = []
     for count in (0, 3, len(RECORDS)):

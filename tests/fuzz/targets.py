@@ -3,9 +3,13 @@
 A target is imported when it is asked for, so that who fuzzes one of them may look into its modules and no others.
 """
 
-from collections.abc import Callable
+import hashlib
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
+from typing import NamedTuple
 
 Target = Callable[[bytes], None]
 
@@ -35,6 +39,29 @@ def target(name: str) -> Target:
     return found
 
 
-def inputs(name: str) -> list[Path]:
-    """Return the inputs of a target that are kept: each was once the first to reach something."""
-    return sorted((CORPORA / name).iterdir())
+class Input(NamedTuple):
+    """An input that is kept: it was once the first to reach something, or a `regression`, with what went wrong."""
+
+    name: str
+    data: bytes
+    regression: str = ""
+
+
+def inputs(name: str) -> list[Input]:
+    """Return the inputs of a target that are kept."""
+    found = map(json.loads, (CORPORA / f"{name}.jsonl").read_text().splitlines())
+    return [Input(one["name"], b64decode(one["data"]), one.get("regression", "")) for one in found]
+
+
+def keep_inputs(name: str, kept: Iterable[Input]) -> None:
+    """Write the inputs of a target, regressions first and then by size."""
+    lines = []
+    for one in sorted(kept, key=lambda one: (not one.regression, len(one.data), one.name)):
+        reason = {"regression": one.regression} if one.regression else {}
+        lines.append(json.dumps({"name": one.name} | reason | {"data": b64encode(one.data).decode()}))
+    (CORPORA / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+
+
+def name_of(data: bytes) -> str:
+    """Return the name that an input is kept by."""
+    return hashlib.sha1(data).hexdigest()[:12]

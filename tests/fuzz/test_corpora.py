@@ -7,25 +7,25 @@ from typing import Any
 import pytest
 
 from fuzz.seeds import seeds
-from fuzz.targets import CORPORA, PLACES, Target, inputs, target
-from thresher.datasets import decompression
+from fuzz.targets import CORPORA, PLACES, Target, inputs, name_of, target
+from thresher.datasets import compression
 
 MOST_BYTES = 200_000
 # A fault for each target: what is put in place of a part of the program.
 FAULTS: dict[str, tuple[str, Any]] = {
-    "csv": ("thresher.datasets.delimited.restored", lambda cell: cell),
-    "tsv": ("thresher.datasets.delimited.printable", lambda said: said),
-    "jsonl": ("thresher.datasets.jsonl._not_json", lambda *_: "two\nlines"),
-    "sgml": ("thresher.datasets.sgml._attributes", lambda text: {"newid": text.split('"')[1]}),
-    "lines": ("thresher.datasets.svmlight.isfinite", lambda number: True),
-    "packed": ("thresher.datasets.decompression._MAGIC", {b"\x1f\x8b": decompression._new_gzip}),
-    "parquet": ("thresher.datasets.parquet.name_of", lambda path: "two\nlines"),
-    "model": ("thresher.learner_contents._check_weights", lambda *_: None),
-    "journal": ("thresher.journal.printable", str),
-    "records": ("thresher.journal_record._damage_of", lambda *_: nullcontext()),
+    "csv": ("thresher.datasets.formats.csv.restored", lambda cell: cell),
+    "tsv": ("thresher.datasets.formats.csv.printable", lambda said: said),
+    "jsonl": ("thresher.datasets.formats.jsonl._not_json", lambda *_: "two\nlines"),
+    "sgml": ("thresher.datasets.corpora.reuters_sgml._attributes", lambda text: {"newid": text.split('"')[1]}),
+    "lines": ("thresher.datasets.formats.svmlight.isfinite", lambda number: True),
+    "packed": ("thresher.datasets.compression._MAGIC", {b"\x1f\x8b": compression._new_gzip}),
+    "parquet": ("thresher.datasets.formats.parquet.name_of", lambda path: "two\nlines"),
+    "model": ("thresher.model_file.learner_packing._check_weights", lambda *_: None),
+    "journal": ("thresher.journal.database.printable", str),
+    "records": ("thresher.journal.record._damage_of", lambda *_: nullcontext()),
     "corrections": ("thresher.cli.learn._names", lambda cell, *_: list(cell)),
-    "body": ("thresher.web.bodies._DECODER", json.JSONDecoder()),
-    "service": ("thresher.web.naming.check_visible", lambda name: name.encode("ascii") and 1 / 0),
+    "body": ("thresher.web.request_models._DECODER", json.JSONDecoder()),
+    "service": ("thresher.web.category_input.check_visible", lambda name: name.encode("ascii") and 1 / 0),
     "words": ("thresher.text.tokens.composed", lambda text: text),
 }
 
@@ -34,8 +34,8 @@ def give_all(name: str, function: Target) -> None:
     """Give a target what fuzzers begin with, and what they have kept."""
     for number, data in enumerate(seeds(name)):
         give(function, data, f"seed {number} of {name}")
-    for path in inputs(name):
-        give(function, path.read_bytes(), f"python tests/fuzz/run.py {name} --input {path}")
+    for one in inputs(name):
+        give(function, one.data, f"python tests/fuzz/run.py {name} --kept {one.name}")
 
 
 def give(function: Target, data: bytes, what: str) -> None:
@@ -61,10 +61,15 @@ def test_a_fault_would_be_found(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("name", PLACES)
 def test_the_inputs_of_a_target_are_small_and_not_few(name: str) -> None:
-    sizes = [path.stat().st_size for path in inputs(name)]
+    sizes = [len(one.data) for one in inputs(name)]
     assert sum(sizes) <= MOST_BYTES
     assert len(sizes) + len(seeds(name)) >= 12
 
 
 def test_there_are_inputs_of_targets_alone() -> None:
-    assert sorted(path.name for path in CORPORA.iterdir()) == sorted(PLACES)
+    assert sorted(path.stem for path in CORPORA.iterdir()) == sorted(PLACES)
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_inputs_are_kept_under_their_names(name: str) -> None:
+    assert all(one.name == name_of(one.data) for one in inputs(name))

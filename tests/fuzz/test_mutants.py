@@ -13,8 +13,8 @@ import pytest
 from faults.harness import number_of, tell
 from fuzz import mutants
 from fuzz.models import contents_of
+from support.paths import TESTS
 
-TESTS = Path(__file__).parents[1]
 AT_ONCE = 25_000  # mutants that one process reads
 
 
@@ -56,9 +56,9 @@ def test_mutants_are_of_every_kind_of_model_and_of_every_kind_of_change() -> Non
     assert len(set(found)) > 350
 
 
-@pytest.mark.parametrize(("name", "first"), [("learner_contents._check_weights", 750), ("contents.require", 0)])
+@pytest.mark.parametrize(("name", "first"), [("learner_packing._check_weights", 750), ("packing.require", 0)])
 def test_a_check_that_is_left_out_is_found_out(name: str, first: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"thresher.{name}", lambda *_, **__: None)
+    monkeypatch.setattr(f"thresher.model_file.{name}", lambda *_, **__: None)
     with pytest.raises(AssertionError, match=r"mutant \d+: "):
         mutants.read(first, first + 1000, lambda seed: None)
 

@@ -2,12 +2,12 @@
 
 from functools import cache
 
-import naive_tokens
 from fuzz.readers import one_line
+from support import naive_tokens
 from thresher.errors import TextError
 from thresher.text.analysers import Analyser
-from thresher.text.features import TextFeatures
 from thresher.text.tokens import places_in, tokenize, words
+from thresher.text.vectorizer import TextFeatures
 
 PARTS = (
     "words", "words+ngrams:3", "words+sparse:2:5", "sparse:3:9", "words+sets:sentence", "sets:document",

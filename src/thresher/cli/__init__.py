@@ -1,12 +1,13 @@
-"""The command line: one short function a verb, over the library; `thresher` and `python -m thresher` start here."""
+"""The command line: one short function per verb, on top of the library."""
 
 import errno
 import os
 import sys
 from contextlib import suppress
 
-from thresher.cli.failures import INTERRUPTED, UsageError, exit_code, report
+from thresher.cli.exit_codes import INTERRUPTED, UsageError, exit_code, report
 from thresher.cli.signals import catch_signals, ignore_signals
+from thresher.errors import MissingPackageError
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -15,20 +16,20 @@ def main(arguments: list[str] | None = None) -> None:
     os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")  # colorama would write to the terminal
     code = run(sys.argv[1:] if arguments is None else arguments)
     _end_quietly()
-    serving = sys.modules.get("thresher.web.serving")
+    serving = sys.modules.get("thresher.web.server")
     if serving is not None and serving.has_work_left():
-        os._exit(code)  # Python would wait for those threads, or fail where they go on
+        os._exit(code)  # Python would wait for those threads, or fail while they continue
     sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
-    """Run a verb, and return the exit code; an error is one line on standard error."""
+    """Run a verb and return the exit code; an error is reported in one line on standard error."""
     try:
         _prepare_streams()
         code = _called(arguments)
         sys.stdout.flush()
         return code
-    except (BrokenPipeError, SystemExit):  # the latter is what typer and rich make of the former
+    except (BrokenPipeError, SystemExit):  # typer and rich convert the former to the latter
         return 0
     except BaseException as error:
         with suppress(OSError):
@@ -39,8 +40,13 @@ def run(arguments: list[str]) -> int:
 def _called(arguments: list[str]) -> int:
     import typer
 
-    from thresher.cli.app import app
+    from thresher.cli.app import PACKAGES, VERBS, add_installed_commands, app
 
+    asked = arguments[0] if arguments else ""
+    if asked not in {"--version", *(verb.__name__ for verb in VERBS)}:
+        add_installed_commands(asked)
+    if asked in PACKAGES and asked not in {command.name for command in app.registered_commands}:
+        raise MissingPackageError(f"{asked} is a package of its own (pip install {PACKAGES[asked]})")
     command = typer.main.get_command(app)
     try:
         code = command.main(args=arguments or ["--help"], prog_name="thresher", standalone_mode=False)
@@ -48,20 +54,21 @@ def _called(arguments: list[str]) -> int:
         if hasattr(error, "format_message"):
             raise UsageError(f"{error.format_message().rstrip('.')} ({_hint(arguments)} says more)") from None
         raise
-    if code == INTERRUPTED:  # what typer makes of Ctrl-C
+    if code == INTERRUPTED:  # typer's code for Ctrl-C
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
 
 
 def _hint(arguments: list[str]) -> str:
-    from thresher.cli.app import VERBS
+    from thresher.cli.app import app
 
-    known = arguments[:1] if arguments[:1] and arguments[0] in {verb.__name__ for verb in VERBS} else []
+    names = {command.name for command in app.registered_commands}
+    known = arguments[:1] if arguments[:1] and arguments[0] in names else []
     return " ".join(["thresher", *known, "--help"])
 
 
 def _end_quietly() -> None:
-    """Keep Python from complaining at its end of signals, and of output that cannot be written."""
+    """Keep Python from reporting signals and unwritable output at its exit."""
     ignore_signals()
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
         try:
@@ -71,7 +78,7 @@ def _end_quietly() -> None:
 
 
 def _prepare_streams() -> None:
-    """Write UTF-8 whatever the locale is, and let no file that is opened later take the place of a closed stream."""
+    """Write UTF-8 whatever the locale is, and keep later files from taking the descriptor of a closed stream."""
     for number, stream in enumerate((sys.stdin, sys.stdout, sys.stderr)):
         if stream is None:
             os.dup2(os.open(os.devnull, os.O_RDWR), number)

@@ -1,5 +1,7 @@
 """The verbs and their order; `main` runs them."""
 
+from collections.abc import Callable
+from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
@@ -10,21 +12,24 @@ from thresher.cli.data import audit, convert, fetch
 from thresher.cli.demo import demo
 from thresher.cli.doctor import doctor
 from thresher.cli.evaluate import compare, evaluate
+from thresher.cli.exit_codes import UsageError
 from thresher.cli.explain import explain
-from thresher.cli.failures import UsageError
 from thresher.cli.inspect import compress, inspect
 from thresher.cli.journal import journal, undo
 from thresher.cli.learn import learn
 from thresher.cli.options import REPEATABLE, with_options
 from thresher.cli.predict import predict, rank
-from thresher.cli.reproduce import reproduce
 from thresher.cli.serve import serve
 from thresher.cli.train import train
+from thresher.errors import MissingPackageError
 
 VERBS = (
     fetch, train, predict, rank, evaluate, compare, explain, learn, undo, journal, audit, inspect, compress, convert,
-    serve, reproduce, doctor, demo,
+    serve, doctor, demo,
 )  # fmt: skip
+
+# Commands that are in a package of their own.
+PACKAGES = {"reproduce": "thresher-reproduction"}
 
 app = typer.Typer(
     name="thresher",
@@ -46,7 +51,7 @@ def main(
         bool, typer.Option("--version", help="Say which version this is.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Take what stands before the verb."""
+    """Take the options that come before the command."""
 
 
 class Verb(TyperCommand):
@@ -70,5 +75,28 @@ class Verb(TyperCommand):
         return super().parse_args(ctx, args)
 
 
+def _add(name: str, verb: Callable[..., Any]) -> None:
+    app.command(name, cls=Verb)(with_options(verb))
+
+
+def add_installed_commands(asked: str = "") -> None:
+    """Add the commands that other installed packages offer as entry points in the group `thresher.commands`.
+
+    To look for them takes some milliseconds, so this is only done for commands that are not our own, and for the help.
+    A command that cannot be imported is left out, unless it is the one that is `asked` for.
+    """
+    known = {command.name for command in app.registered_commands}
+    for entry in entry_points(group="thresher.commands"):
+        if entry.name in known:
+            continue
+        try:
+            _add(entry.name, entry.load())
+        except Exception as error:
+            if entry.name == asked:
+                package = PACKAGES.get(asked, entry.value.partition(":")[0])
+                advice = f"pip install --upgrade thresher {package}"
+                raise MissingPackageError(f"{asked} cannot be imported: {error} ({advice})") from error
+
+
 for verb in VERBS:
-    app.command(verb.__name__, cls=Verb)(with_options(verb))
+    _add(verb.__name__, verb)

@@ -1,13 +1,13 @@
-"""`thresher fetch`, `thresher convert` and `thresher audit`: getting data, converting them, checking their labels."""
+"""`thresher fetch`, `thresher convert` and `thresher audit`: download data, convert them, check their labels."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thresher.cli.console import Shell
 from thresher.cli.options import DataArgument, ForceOption, Read, Settings, whole_number
-from thresher.cli.outputs import check_output, output_file, output_format
-from thresher.cli.shell import Shell
+from thresher.cli.output_files import check_output, output_file, output_format
 from thresher.cli.train import labelled_documents
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ def fetch(
 
     thresher fetch reuters21578
     """
-    from thresher.datasets.fetch import KNOWN
-    from thresher.datasets.fetch import fetch as fetched
+    from thresher.datasets.corpora.download import KNOWN
+    from thresher.datasets.corpora.download import fetch as fetched
 
     if name is None:
         for known in KNOWN:
@@ -53,7 +53,7 @@ def convert(
 
     thresher convert sample:test messages.csv
     """
-    from thresher.datasets.writing import converted, write_to
+    from thresher.datasets.writer import converted, write_to
 
     check_output(output, force)
     format = output_format(output)
@@ -74,7 +74,7 @@ def audit(
     settings: Settings,
     data: DataArgument,
     test: Annotated[str | None, typer.Option(help="Look for documents that are in these too.", metavar="DATA")] = None,
-    top: Annotated[str | None, typer.Option(help="Show so many of each kind.", metavar="K")] = None,
+    top: Annotated[str | None, typer.Option(help="Show this number of each kind.", metavar="K")] = None,
 ) -> None:
     """Look for labels that are probably wrong, near-duplicates, and categories that cannot be learned.
 

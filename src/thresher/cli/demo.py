@@ -1,4 +1,4 @@
-"""`thresher demo`: train, measure, categorize and explain in half a minute, on Reuters or the project's own corpus."""
+"""`thresher demo`: train, evaluate, categorize and explain in half a minute, on Reuters or the sample corpus."""
 
 import os
 import sys
@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from thresher.cli.console import Shell
 from thresher.cli.evaluate import show_summary
 from thresher.cli.explain import show_explanation
 from thresher.cli.options import ForceOption
-from thresher.cli.outputs import check_output, output_file
-from thresher.cli.shell import Shell
+from thresher.cli.output_files import check_output, output_file
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
     from thresher.datasets.document import Document
 
-# Break-even points, in per cent, as published: the paper's Table 2 (Reuters-22173, Apte's split), and on ModApte of
+# Published break-even points, in %: the paper's Table 2 (Reuters-22173, Apte's split), and for ModApte of
 # Reuters-21578 the range in Sebastiani's survey (2002).
 PUBLISHED = (
     ("BalancedWinnow+, the paper (1997)", "83.3"),
@@ -54,9 +54,9 @@ def demo(
 
 
 def _corpus(shell: Shell) -> tuple[str, str, str]:
-    """Return a name and two parts: Reuters if it can be had, or else the project's own corpus."""
-    from thresher.datasets.fetch import fetch
-    from thresher.datasets.reuters21578 import find
+    """Return a name and two parts: Reuters if it is available, otherwise the sample corpus."""
+    from thresher.datasets.corpora.download import fetch
+    from thresher.datasets.corpora.reuters21578 import find
     from thresher.errors import ThresherError
 
     if find() is None:
@@ -72,7 +72,7 @@ def _corpus(shell: Shell) -> tuple[str, str, str]:
 
 
 def _documents(name: str) -> "list[Document]":
-    from thresher.datasets.reading import read_documents
+    from thresher.datasets.reader import read_documents
 
     return list(read_documents(name))
 
@@ -85,9 +85,8 @@ def _trained(shell: Shell, documents: "list[Document]", path: Path) -> "Categori
         model = Categorizer().fit([d.content for d in documents], [d.categories for d in documents], progress=progress)
     seconds = time.perf_counter() - start
     model.save(path)
-    shell.say(
-        f"learned {len(model.categories)} categories and {model.features.vocabulary.count:,} words in {seconds:.1f} s\n"
-    )
+    words = model.state.features.vocabulary.count
+    shell.say(f"learned {len(model.categories)} categories and {words:,} words in {seconds:.1f} s\n")
     return model
 
 
@@ -95,10 +94,10 @@ def _measured(shell: Shell, model: "Categorizer", test: "list[Document]", path: 
     from thresher.evaluation import evaluate
 
     evaluation = evaluate(model, test)
-    show_summary(shell, evaluation, "On the unseen documents, in per cent")
+    show_summary(shell, evaluation, "On the unseen documents, in %")
     if corpus == "news":
         rows = [["Thresher, here", f"{100 * evaluation.pooled_break_even:.1f}"], *map(list, PUBLISHED)]
-        shell.table("\nBreak-even beside published ones", ["", " break-even"], rows)
+        shell.table("\nBreak-even compared with published figures", ["", " break-even"], rows)
         shell.say("(Over all categories of this split; docs/accuracy.md also has the usual 90 of them.")
         shell.say("The paper's collection, Reuters-22173, is lost; this one is its cleaned successor.)\n")
     try:
@@ -113,7 +112,7 @@ def _measured(shell: Shell, model: "Categorizer", test: "list[Document]", path: 
 
 
 def _telling(model: "Categorizer", test: "list[Document]") -> "list[Document]":
-    """Return a few short documents that get one or two categories, of different kinds."""
+    """Return a few short documents with one or two categories each, all different."""
     chosen: list[Document] = []
     seen: set[str] = set()
     for document in test:

@@ -1,4 +1,4 @@
-"""`thresher doctor`: versions, caches and known faults of this machine."""
+"""`thresher doctor`: check versions, caches and known faults of this machine."""
 
 import os
 import platform
@@ -11,10 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from thresher import __version__
-from thresher.cli.checks import Check
-from thresher.cli.model_place import model_checks
+from thresher.cli.console import Shell
+from thresher.cli.doctor_checks import Check, model_checks
 from thresher.cli.options import JournalOption
-from thresher.cli.shell import Shell
 from thresher.kernels.cache_folder import is_safe
 
 _PACKAGES = ("numpy", "numba", "orjson", "typer", "rich")
@@ -29,8 +28,8 @@ _EXTRAS = (
     "fastapi",
     "distributed",
 )
-# Before this version, two checkpoints at once may damage a database in WAL mode; two older lines got the repair too.
-_SQLITE_MENDED, _SQLITE_BACKPORTS = (3, 51, 3), ((3, 44, 6), (3, 50, 7))
+# Before this version, two simultaneous checkpoints may damage a database in WAL mode; two older branches are fixed too.
+_SQLITE_FIXED, _SQLITE_BACKPORTS = (3, 51, 3), ((3, 44, 6), (3, 50, 7))
 
 
 def doctor(
@@ -54,7 +53,7 @@ def doctor(
 
 
 def all_checks() -> list[Check]:
-    """Look at everything."""
+    """Return all checks of this machine."""
     return [
         Check("thresher", __version__),
         Check("python", platform.python_version(), sys.version_info >= (3, 11), ""),
@@ -79,16 +78,16 @@ def _package(name: str, needed: bool) -> Check:
 
 
 def _sqlite() -> Check:
-    """Tell whether SQLite may damage a journal when two processes checkpoint at once."""
+    """Return whether SQLite may damage a journal when two processes checkpoint at once."""
     version = sqlite3.sqlite_version_info
-    mended = version >= _SQLITE_MENDED or any(version[:2] == line[:2] and version >= line for line in _SQLITE_BACKPORTS)
-    advice = "" if mended else "has a known fault with several writers; the journal keeps to one"
-    return Check("sqlite", sqlite3.sqlite_version, True if mended else None, advice)
+    fixed = version >= _SQLITE_FIXED or any(version[:2] == line[:2] and version >= line for line in _SQLITE_BACKPORTS)
+    advice = "" if fixed else "has a known fault with several writers; the journal keeps to one"
+    return Check("sqlite", sqlite3.sqlite_version, True if fixed else None, advice)
 
 
 def _compiled_cache() -> Check:
-    """Tell where compiled kernels are kept, and whether that can be written to."""
-    from thresher.datasets.reuters21578 import cache_folder
+    """Return where compiled kernels are cached, and whether the folder is writable."""
+    from thresher.datasets.corpora.reuters21578 import cache_folder
 
     given = os.environ.get("NUMBA_CACHE_DIR")
     program = Path(__file__).parent.parent / "kernels"
@@ -105,13 +104,13 @@ def _compiled_cache() -> Check:
 
 
 def _writable(folder: Path) -> bool:
-    """Tell whether a folder may be written to, or made."""
+    """Return whether a folder can be written to or created."""
     existing = next((path for path in (folder, *folder.parents) if path.exists()), folder)
     return os.access(existing, os.W_OK)
 
 
 def _reuters() -> Check:
-    from thresher.datasets.reuters21578 import find
+    from thresher.datasets.corpora.reuters21578 import find
 
     found: Any = find()
     return Check("reuters21578", str(found or "not here"), None, "" if found else "thresher fetch reuters21578")

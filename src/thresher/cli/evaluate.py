@@ -1,12 +1,13 @@
-"""`thresher evaluate` and `thresher compare`: how well one model does, and whether two differ."""
+"""`thresher evaluate` and `thresher compare`: evaluate a model, and test whether two differ."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher.cli.failures import UsageError
-from thresher.cli.models import loaded_model
+from thresher.cli.console import Shell
+from thresher.cli.exit_codes import UsageError
+from thresher.cli.loading import loaded_model
 from thresher.cli.options import (
     ClusterOptions,
     DataArgument,
@@ -16,8 +17,7 @@ from thresher.cli.options import (
     ThreadsOption,
     whole_number,
 )
-from thresher.cli.outputs import check_output, output_file
-from thresher.cli.shell import Shell
+from thresher.cli.output_files import check_output, output_file
 from thresher.cli.train import labelled_documents
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def evaluate(
 
 
 def _evaluated_there(shell: Shell, read: Read, model: Path, data: str, options: ClusterOptions) -> "Evaluation":
-    from thresher.cli.clusters import joined_cluster, source_parts
+    from thresher.cli.cluster_options import joined_cluster, source_parts
     from thresher.cluster.prediction import evaluate as evaluate_there
 
     with joined_cluster(shell, options) as cluster:
@@ -86,7 +86,7 @@ def _evaluated_there(shell: Shell, read: Read, model: Path, data: str, options: 
 
 
 def show_summary(shell: Shell, evaluation: "Evaluation", title: str, intervals: bool = False) -> None:
-    """Write the measures of all categories together."""
+    """Write the measures over all categories."""
     found = evaluation.summary(intervals=intervals)
     rows = [
         ["pooled", per_cent(found["pooled_break_even"]), "", "", ""],
@@ -127,7 +127,7 @@ def show_categories(shell: Shell, evaluation: "Evaluation") -> None:
 
 
 def per_cent(value: float | None) -> str:
-    """Return a fraction as people write it."""
+    """Return a fraction as a percentage with one decimal."""
     return "-" if value is None else f"{100 * value:.1f}"
 
 
@@ -143,7 +143,7 @@ def compare(
     first: ModelArgument,
     second: ModelArgument,
     data: DataArgument,
-    top: Annotated[str | None, typer.Option(help="Show so many documents where they differ.", metavar="K")] = None,
+    top: Annotated[str | None, typer.Option(help="Show this number of documents that differ.", metavar="K")] = None,
     threads: ThreadsOption = None,
 ) -> None:
     """Test whether two models differ on the same documents, and show where.
@@ -197,7 +197,7 @@ def _show_comparison(shell: Shell, found: dict[str, Any], title: str) -> None:
 
 
 def _differences(one: "Evaluation", other: "Evaluation", documents: "list[Document]") -> list[dict[str, Any]]:
-    """Return the documents that the two decide otherwise, those first where one is wrong in more places."""
+    """Return the documents that the two decide differently, those with the largest difference in mistakes first."""
     found = []
     for i, document in enumerate(documents):
         first, second = _accepted(one, i), _accepted(other, i)

@@ -1,17 +1,17 @@
-"""`thresher explain`: the words that decided."""
+"""`thresher explain`: show the words that decided."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thresher.cli.failures import UsageError
-from thresher.cli.models import loaded_model
+from thresher.cli.console import Shell, visible
+from thresher.cli.exit_codes import UsageError
+from thresher.cli.loading import loaded_model
 from thresher.cli.options import ModelArgument, Read, is_path, text_documents
-from thresher.cli.shell import Shell, visible
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
-    from thresher.explanation import Explanation
+    from thresher.model.explanations import Explanation
     from thresher.text.analysers import Text
 
 _SHOWN = 15
@@ -43,8 +43,8 @@ def explain(
 
 
 def _texts(shell: Shell, read: Read, text: str) -> "list[tuple[str, Text]]":
-    """Return the texts that an argument names, or the one that it is."""
-    from thresher.datasets.reading import CORPORA
+    """Return the documents that an argument names, or the argument itself as a text."""
+    from thresher.datasets.reader import CORPORA
 
     if not text.strip():
         raise UsageError('there is nothing to explain (thresher explain MODEL "a text")')
@@ -55,20 +55,20 @@ def _texts(shell: Shell, read: Read, text: str) -> "list[tuple[str, Text]]":
 
 
 def _chosen(model: "Categorizer", content: "Text") -> "list[str | None]":
-    """Return the accepted categories of a text, or the best one where there is none."""
+    """Return the accepted categories of a text, or None for the best one if none is accepted."""
     found = next(model.categorize([content]))
     return [name for name, _, _ in found.categories] or [None]
 
 
 def as_json(found: "Explanation") -> dict[str, object]:
-    """Return an explanation as JSON takes it."""
+    """Return an explanation as a JSON object."""
     names = ("contribution", "strength", "weight", "positions")
     words = [{"word": word.name} | {name: getattr(word, name) for name in names} for word in found.words]
     return found.verdict() | {"words": words}
 
 
 def show_explanation(shell: Shell, found: "Explanation", text: str, shown: int = _SHOWN) -> None:
-    """Write a verdict, the text with its words marked, and the words with bars."""
+    """Write the verdict, the text with its words highlighted, and the words with bars."""
     verdict = "yes" if found.accepted else "no"
     if not found.words:
         shell.say("no word of this text is known to the model", "bold")

@@ -1,15 +1,15 @@
-"""`thresher inspect` and `thresher compress`: what is in a model, and a smaller one."""
+"""`thresher inspect` and `thresher compress`: show the contents of a model, and make it smaller."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher.cli.failures import UsageError
-from thresher.cli.models import loaded_model
+from thresher.cli.console import Shell
+from thresher.cli.exit_codes import UsageError
+from thresher.cli.loading import loaded_model
 from thresher.cli.options import ForceOption, ModelArgument, Read, whole_number
-from thresher.cli.outputs import check_model_output, size_of
-from thresher.cli.shell import Shell
+from thresher.cli.output_files import check_model_output, size_of
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
@@ -39,7 +39,7 @@ def inspect(
 
 
 def _is_model(path: str) -> bool:
-    """Tell whether a file begins as a model does: a length, and a header in braces."""
+    """Return whether a file begins like a model: a length, and a header in braces."""
     try:
         with Path(path).open("rb") as file:
             head = file.read(9)
@@ -49,7 +49,7 @@ def _is_model(path: str) -> bool:
 
 
 def _look(shell: Shell, read: Read, source: str) -> None:
-    from thresher.datasets.reading import look
+    from thresher.datasets.reader import look
 
     found = look(source, format=read.format, **read.options)
     if shell.json:
@@ -66,12 +66,12 @@ def _described(model: "Categorizer", path: Path, words: int) -> dict[str, Any]:
     settings = {name: value for name, value in (model.settings | model.chosen).items() if not callable(value)}
     return {
         "digest": model.digest(),
-        "preset": model.preset,
+        "preset": model.state.preset,
         "learner": model.settings["learner"],
         "categories": len(model.categories),
-        "features": model.features.vocabulary.count,
+        "features": model.state.features.vocabulary.count,
         "bytes": path.stat().st_size,
-        "policy": model.decisions.policy,
+        "policy": model.state.decisions.policy,
         "settings": settings,
         "trials": [trial._asdict() for trial in model.trials],
         "per_category": [_category(model, number, words) for number in range(len(model.categories))],
@@ -83,16 +83,16 @@ def _category(model: "Categorizer", number: int, words: int) -> dict[str, Any]:
     strongest, weakest = model.strongest_words(name, words) if words else ([], [])
     return {
         "category": name,
-        "positives": int(model.learner.positives_[number]),
-        "threshold": float(model.decisions.thresholds[number]),
-        "rivalry": float(model.decisions.rivalry[number]),
+        "positives": int(model.state.learner.positives_[number]),
+        "threshold": float(model.state.decisions.thresholds[number]),
+        "rivalry": float(model.state.decisions.rivalry[number]),
         "for": [{"word": word, "weight": weight} for word, weight in strongest],
         "against": [{"word": word, "weight": weight} for word, weight in weakest],
     }
 
 
 def _show(shell: Shell, model: "Categorizer", found: dict[str, Any]) -> None:
-    from thresher.choices import told
+    from thresher.model.selection import describe_trials
 
     size = size_of(found["bytes"])
     shell.say(f"{found['learner']}, preset {found['preset']}, digest {found['digest']}, {size}")
@@ -105,7 +105,7 @@ def _show(shell: Shell, model: "Categorizer", found: dict[str, Any]) -> None:
         for row in sorted(found["per_category"], key=lambda row: -row["positives"])
     ]  # fmt: skip
     shell.table("", ["category", " documents", " threshold", "words for it", "words against it"], rows)
-    for line in told(model.trials):
+    for line in describe_trials(model.trials):
         shell.say(line)
     shell.say("Settings: " + ", ".join(f"{name} {value}" for name, value in sorted(found["settings"].items())))
 

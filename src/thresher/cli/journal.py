@@ -1,4 +1,4 @@
-"""`thresher undo` and `thresher journal`: corrections taken back, checked, exported, backed up, forgotten."""
+"""`thresher undo` and `thresher journal`: undo, check, export, back up and forget corrections."""
 
 import errno
 import os
@@ -11,15 +11,15 @@ from uuid import uuid4
 
 import typer
 
-from thresher.cli.failures import OutputError, UsageError
-from thresher.cli.models import opened_desk, saying_what_is_kept
+from thresher.cli.console import Shell
+from thresher.cli.exit_codes import OutputError, UsageError
+from thresher.cli.loading import opened_desk, saying_what_is_kept
 from thresher.cli.options import JournalAnywayOption, JournalOption, ModelArgument, whole_number
-from thresher.cli.shell import Shell
-from thresher.sizes import counted
+from thresher.support.units import counted
 
 if TYPE_CHECKING:
-    from thresher.desk import Desk
-    from thresher.journal import Journal
+    from thresher.journal.database import Journal
+    from thresher.journal.journaled_model import JournaledModel
 
 ACTIONS = ("check", "export", "write", "backup", "forget", "skip")
 
@@ -46,7 +46,7 @@ def undo(
         raise UsageError("--id names one correction (leave --user and --since out)")
     number, first = whole_number("--record", record), _time(since) if since is not None else None
     with opened_desk(model, shell, new=False, folder=journal, anyway=journal_anyway) as desk:
-        found = _standing(desk.journal, {"id": id, "user": user, "time": first, "seq": number})
+        found = desk.journal.active(id=id, user=user, since=first, seq=number)
         before = desk.model.digest()
         with saying_what_is_kept(desk, shell, "1 undo"):
             desk.undo(uuid4().hex, list(found))
@@ -58,25 +58,12 @@ def undo(
     shell.say(f"Wrote {model} (digest {before[:12]} before, {digest[:12]} now)")
 
 
-def _standing(journal: "Journal", asked: dict[str, str | int | None]) -> dict[int, str]:
-    """Return the numbers and ids of the corrections that stand and are as asked; of the last one if nothing is asked.
-
-    A time is the first that is meant. A change of categories is meant only by its number.
-    """
-    known = {name: value for name, value in asked.items() if value is not None}
-    wanted = "".join(f" AND {name} {'>=' if name == 'time' else '='} ?" for name in known)
-    kinds = "('correction', 'categories')" if "seq" in known else "('correction')"
-    query = f"SELECT seq, id FROM records WHERE kind IN {kinds} AND undone_by IS NULL{wanted}"
-    order = "ORDER BY seq" if known else "ORDER BY seq DESC LIMIT 1"
-    return dict(journal.query(f"{query} {order}", *known.values()))
-
-
 def _time(given: str) -> str:
-    """Return a time as a journal writes it."""
+    """Return a time in the journal's format."""
     try:
         return datetime.fromisoformat(given).astimezone(UTC).isoformat(timespec="milliseconds")
-    except (ValueError, OverflowError):  # the latter of a time that is of no year any more in this zone
-        raise UsageError(f"--since {given!r} is no time (write it as 2026-01-31T12:00)") from None
+    except (ValueError, OverflowError):  # OverflowError: the time is outside the range of years in this zone
+        raise UsageError(f"--since {given!r} is not a time (write it as 2026-01-31T12:00)") from None
 
 
 def journal(
@@ -97,8 +84,8 @@ def journal(
 
     thresher journal export desk.thresher > corrections.jsonl
     """
-    from thresher.desk import journal_folder
-    from thresher.journal import Journal
+    from thresher.journal.database import Journal
+    from thresher.journal.journaled_model import journal_folder
 
     if action not in ACTIONS:
         raise UsageError(f"{action!r} is nothing to do with a journal (allowed: {', '.join(ACTIONS)})")
@@ -161,8 +148,8 @@ def _write(shell: Shell, model: Path, folder: Path, anyway: bool) -> None:
 
 
 def _export(shell: Shell, opened: "Journal") -> None:
-    from thresher.journal import exported
-    from thresher.renames import Renames
+    from thresher.journal.category_history import Renames
+    from thresher.journal.database import exported
 
     forgotten, renames = 0, Renames.of(opened)
     for record in opened.records():
@@ -181,16 +168,16 @@ def _check_new(folder: Path) -> None:
 
 
 def _service_of(journal: Path, anyway: bool = False) -> dict[str, Any] | None:
-    """Return where the service answers that has the journal now, if one has it and its file says so.
+    """Return the address of the service that has the journal open, from its file, or None.
 
-    What others could have written there is not believed: in a folder that is used `anyway` the file alone must be the
-    user's, and not a link. Root may ask the service of any user.
+    A file that others could have written is ignored. In a folder that is used `anyway`, only the file itself must
+    belong to the user and not be a link. Root may contact the service of any user.
     """
     import json
 
-    from thresher.journal import ADDRESS
-    from thresher.journal_lock import owner_of
-    from thresher.places import reason_to_distrust
+    from thresher.journal.database import ADDRESS
+    from thresher.journal.lock import owner_of
+    from thresher.support.filesystem import reason_to_distrust
 
     owner, path = owner_of(journal), journal / ADDRESS
     if owner is None or not path.is_file():
@@ -202,14 +189,14 @@ def _service_of(journal: Path, anyway: bool = False) -> dict[str, Any] | None:
         return None
     try:
         where = json.loads(path.read_bytes())
-    except (OSError, ValueError):  # it was removed, or is damaged
+    except (OSError, ValueError):  # removed or damaged
         return None
     known = isinstance(where, dict) and isinstance(where.get("url"), str) and str(where.get("pid")) == owner
     return where if known else None
 
 
 def _running_backup(shell: Shell, journal: Path, folder: Path, where: dict[str, Any]) -> None:
-    """Ask the service that has the journal for a copy of it."""
+    """Ask the service that has the journal open for a copy of it."""
     import json
     from urllib.request import ProxyHandler, Request, build_opener
 
@@ -217,11 +204,11 @@ def _running_backup(shell: Shell, journal: Path, folder: Path, where: dict[str, 
 
     _check_new(folder)
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {where.get('token')}"}
-    direct = build_opener(ProxyHandler({}))  # the token is for nobody else
+    direct = build_opener(ProxyHandler({}))  # no proxy may see the token
     asked = json.dumps({"temporary": True}).encode()
     with direct.open(Request(f"{where['url']}/v1/backup", asked, headers), timeout=3600) as answer:
         found = json.load(answer)
-    if not re.fullmatch(r"\.backup-[0-9a-f]+", found["folder"]):  # root moves what the service of another user names
+    if not re.fullmatch(r"\.backup-[0-9a-f]+", found["folder"]):  # root moves what another user's service names
         raise JournalError(f"{journal}: its service answered with something else than a backup")
     _move(journal / found["folder"], folder)
     if shell.json:
@@ -231,10 +218,10 @@ def _running_backup(shell: Shell, journal: Path, folder: Path, where: dict[str, 
 
 
 def _move(folder: Path, whole: Path) -> None:
-    """Move a folder, be it to another disk, where it is once it is whole; else it is nowhere."""
-    from thresher.whole_file import lock_folder, remove_halves, sync_folder, whole_file, whole_folder
+    """Move a folder atomically, also to another disk."""
+    from thresher.support.atomic_file import lock_folder, remove_halves, sync_folder, whole_file, whole_folder
 
-    locked = lock_folder(folder)  # the service removes what nobody has locked
+    locked = lock_folder(folder)  # the service removes folders that are not locked
     try:
         remove_halves(whole.parent)
         try:
@@ -253,7 +240,7 @@ def _move(folder: Path, whole: Path) -> None:
 
 
 def _backup(shell: Shell, opened: "Journal", folder: Path) -> None:
-    from thresher.snapshots import backup
+    from thresher.journal.snapshots import backup
 
     _check_new(folder)
     backup(opened, folder)
@@ -276,7 +263,7 @@ def _forget(shell: Shell, model: Path, folder: Path, id: str, hard: bool, anyway
         undone = desk.journal.same_text(record.seq, undone=True)
         if hard and record.undone_by is None:
             _undo_to_forget(desk, record.seq)
-        for seq in (*(other.seq for other in undone), record.seq):  # itself last: if killed, it can be asked again
+        for seq in (*(other.seq for other in undone), record.seq):  # itself last: after a kill, the user can retry
             (desk.forget_correction if hard else desk.forget_text)(seq)
         if hard:
             desk.write_model()
@@ -293,8 +280,8 @@ def _forget(shell: Shell, model: Path, folder: Path, id: str, hard: bool, anyway
         shell.remark(f"{model}: {remains}")
 
 
-def _undo_to_forget(desk: "Desk", seq: int) -> None:
-    """Undo a correction; if later records need it, say that nothing was forgotten, and what can be done."""
+def _undo_to_forget(desk: "JournaledModel", seq: int) -> None:
+    """Undo a correction; if later records need it, report that nothing was forgotten, and the alternatives."""
     from thresher.errors import JournalError
 
     try:
@@ -308,7 +295,7 @@ def _undo_to_forget(desk: "Desk", seq: int) -> None:
 
 
 def _skip(shell: Shell, folder: Path, number: str, anyway: bool) -> None:
-    from thresher.desk import skip
+    from thresher.journal.journaled_model import skip
 
     if not number.isdecimal():
         raise UsageError(f"{number!r} is not the number of a record (a message of `journal check` names it)")

@@ -1,4 +1,4 @@
-"""`thresher learn`: corrections, taken up by a model file."""
+"""`thresher learn`: teach corrections to a model file."""
 
 from copy import deepcopy
 from pathlib import Path
@@ -7,7 +7,8 @@ from uuid import uuid4
 
 import typer
 
-from thresher.cli.models import has_journal, loaded_model, opened_desk, saying_what_is_kept
+from thresher.cli.console import Shell
+from thresher.cli.loading import has_journal, loaded_model, opened_desk, saying_what_is_kept
 from thresher.cli.options import (
     DataArgument,
     ForceOption,
@@ -17,15 +18,14 @@ from thresher.cli.options import (
     Read,
     check_is_text,
 )
-from thresher.cli.outputs import check_model_output
-from thresher.cli.shell import Shell
-from thresher.sizes import counted
+from thresher.cli.output_files import check_model_output
+from thresher.support.units import counted
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
     from thresher.datasets.document import Document
-    from thresher.datasets.reading import Reading
-    from thresher.desk import Desk
+    from thresher.datasets.reader import Reading
+    from thresher.journal.journaled_model import JournaledModel
 
 
 def learn(
@@ -47,12 +47,12 @@ def learn(
 
     if output is not None:
         check_model_output(output, force)
-    from_file = output is not None or not has_journal(model, journal)  # and not from what the journal makes of it
+    from_file = output is not None or not has_journal(model, journal)  # rather than from its journal
     if from_file:
         categorizer = loaded_model(model)
     reading = read(data, labelled=Path(data).is_dir())
     corrections = [_correction(document, reading, read.options.get("separator") or "|") for document in reading]
-    if from_file:  # no journal is begun unless all of them can be learned
+    if from_file:  # do not create a journal unless all corrections can be learned
         before, known, right_before = _tried(categorizer, corrections)
     if output is not None:
         digest = categorizer.save(output)
@@ -80,7 +80,7 @@ def learn(
 
 
 def _tried(model: "Categorizer", corrections: list["Correction"]) -> tuple[str, int, int]:
-    """Teach all corrections; returns the digest and the number of categories before, and how many it knew."""
+    """Teach all corrections; return the digest and number of categories before, and how many were right before."""
     before, known = model.digest(), len(model.categories)
     return before, known, sum(_learned(model, correction) for correction in corrections)
 
@@ -98,7 +98,7 @@ def _show(shell: Shell, record: dict[str, Any]) -> None:
 
 
 class Correction(NamedTuple):
-    """A document, and what is said of its categories: all of them, or which to accept and which to reject."""
+    """A document and its correction: all of its categories, or some to accept and some to reject."""
 
     document: "Document"
     complete: bool
@@ -106,7 +106,7 @@ class Correction(NamedTuple):
     reject: list[str]
 
     def agrees(self, model: "Categorizer") -> bool:
-        """Tell whether a model decides as the correction wants."""
+        """Return whether the model's decision agrees with the correction."""
         if not model.categories:
             return False
         found = set(model.predict([self.document.content])[0])
@@ -114,7 +114,7 @@ class Correction(NamedTuple):
             found == set(self.accept) if self.complete else found >= set(self.accept) and not found & set(self.reject)
         )
 
-    def keep(self, desk: "Desk", user: str) -> None:
+    def keep(self, desk: "JournaledModel", user: str) -> None:
         """Teach a model that has a journal."""
         content, id = self.document.content, uuid4().hex
         if self.complete:
@@ -139,7 +139,7 @@ def _correction(document: "Document", reading: "Reading", separator: str) -> Cor
 
 
 def _learned(model: "Categorizer", correction: Correction) -> bool:
-    """Teach one correction; returns whether the model decided so before."""
+    """Teach one correction; return whether the model agreed with it before."""
     from thresher.errors import DataError, TextError
 
     agreed, content = correction.agrees(model), correction.document.content
@@ -154,7 +154,7 @@ def _learned(model: "Categorizer", correction: Correction) -> bool:
 
 
 def _names(cell: Any, column: str, separator: str) -> list[str]:
-    from thresher.datasets.records import split_cell
+    from thresher.datasets.columns import split_cell
     from thresher.errors import TextError
 
     if isinstance(cell, str):
@@ -165,7 +165,7 @@ def _names(cell: Any, column: str, separator: str) -> list[str]:
 
 
 def _check_is_labelled(document: "Document", reading: "Reading") -> None:
-    """Refuse a document that says nothing of categories; learned as it is, it would be a negative for all of them."""
+    """Refuse a document without information on categories; it would be learned as a negative for all of them."""
     from thresher.errors import TextError
 
     columns = reading.columns.categories if reading.columns else None

@@ -1,10 +1,11 @@
-"""The options that verbs share: how data are read, the settings of a model, and how to speak.
+"""The options that verbs share: reading data, model settings, and output.
 
-A verb asks for a group by the type of a parameter; `with_options` puts the group's options into its place.
+A verb requests a group of options by the type of a parameter. `with_options` replaces the parameter by them.
 """
 
 import errno
 import inspect
+import logging
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -15,14 +16,15 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from thresher.cli.failures import UsageError
-from thresher.cli.shell import Shell
+from thresher.cli.console import Shell
+from thresher.cli.exit_codes import UsageError
 from thresher.errors import ParameterError
-from thresher.notices import tell
 
 if TYPE_CHECKING:
     from thresher.datasets.document import Document
-    from thresher.datasets.reading import Reading
+    from thresher.datasets.reader import Reading
+
+_log = logging.getLogger(__name__)
 
 DATA_HELP = "A file, a folder, - for standard input, or a corpus by name, as sample:train."
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)]
@@ -32,7 +34,7 @@ SharedOption = Annotated[
     Path | None, typer.Option("--shared", help="A folder that all of the cluster see.", metavar="FOLDER")
 ]
 JournalOption = Annotated[
-    Path | None, typer.Option("--journal", help="Folder of the journal; beside MODEL unless told.", metavar="FOLDER")
+    Path | None, typer.Option("--journal", help="Folder of the journal (default: next to MODEL).", metavar="FOLDER")
 ]
 JournalAnywayOption = Annotated[
     bool,
@@ -45,7 +47,7 @@ ThreadsOption = Annotated[str | None, typer.Option("--threads", help="Threads; n
 
 
 def is_path(text: str) -> bool:
-    """Tell whether this is the name of something on the disk, and not a text."""
+    """Return whether this is the path of an existing file, and not a text."""
     try:
         return len(text) < 4096 and Path(text).exists()
     except (OSError, ValueError):
@@ -53,7 +55,7 @@ def is_path(text: str) -> bool:
 
 
 class Read:
-    """Reads data as the options of the command line say."""
+    """Reads data with the options of the command line."""
 
     def __init__(self, format: str | None, options: dict[str, Any]) -> None:
         self.format, self.options = format, options
@@ -61,12 +63,12 @@ class Read:
 
     def __call__(self, source: str, **more: Any) -> "Reading":
         """Return the documents of a source."""
-        from thresher.datasets.reading import read_documents
+        from thresher.datasets.reader import read_documents
 
         if source == "-" and sys.stdin is None:
             raise FileNotFoundError(errno.ENOENT, "standard input is closed", "-")
         if source == "-" and sys.stdin.isatty():
-            tell("reading from the keyboard, a text a line (Ctrl-D ends it) ...")
+            _log.info("reading from the keyboard, a text a line (Ctrl-D ends it) ...")
         if " " in source and not is_path(source):
             raise FileNotFoundError(
                 errno.ENOENT, "No such file or directory (a text itself is piped in, with - for DATA)", source
@@ -75,13 +77,13 @@ class Read:
         return self._readings[-1]
 
     def close(self) -> None:
-        """Close what was not read to its end."""
+        """Close the readings that were not read to the end."""
         for reading in self._readings:
             reading.close()
 
 
 def text_documents(shell: Shell, reading: "Reading") -> "list[Document]":
-    """Return all documents of a reading, which must have text, and say what was noticed."""
+    """Return all documents of a reading, which must have text, and write its remarks."""
     documents = list(reading)
     shell.remarks_on(reading)
     for document in documents[:1]:
@@ -89,15 +91,16 @@ def text_documents(shell: Shell, reading: "Reading") -> "list[Document]":
     return documents
 
 
-def check_is_text(document: "Document") -> None:
-    """Raise an error for a document of features, which a model of texts cannot read."""
+def check_is_text(document: "Document") -> "Document":
+    """Return the document, or raise an error if it has features instead of text, which a model cannot read."""
     if document.features is not None:
         advice = "the learners in Python take them, as thresher.BalancedWinnow"
         raise UsageError(f"{document.place}: features instead of text ({advice})")
+    return document
 
 
 class Settings(NamedTuple):
-    """A preset, and the settings given beside it; and of those from a file, where they stand."""
+    """A preset and the settings given in addition; `places` says where those from a file were set."""
 
     preset: str
     given: dict[str, Any]
@@ -105,13 +108,13 @@ class Settings(NamedTuple):
 
 
 class ClusterOptions(NamedTuple):
-    """The address of a cluster, or None; and the files for a scheduler with TLS: CA, certificate and key."""
+    """The address of a cluster, or None, and the files for a scheduler with TLS: CA, certificate and key."""
 
     address: str | None
     files: tuple[Path | None, Path | None, Path | None]
 
 
-# name: (how its value is written, what it is for)
+# name: (metavar, help)
 READING = {
     "format": ("NAME", "jsonl, csv, tsv, parquet, fasttext, libmultilabel, svmlight, text, sgml, folders or files."),
     "text": ("COLUMN", "Column with the text; may be given more than once."),
@@ -121,7 +124,7 @@ READING = {
     "delimiter": ("CHARACTER", "What separates columns."),
     "encoding": ("NAME", "Encoding of the input (utf-8)."),
     "decode_errors": ("NAME", "strict, or replace bytes that do not fit."),
-    "max_bad": ("N", "Skip at most so many records that cannot be read."),
+    "max_bad": ("N", "Skip at most this number of records that cannot be read."),
     "longest": ("BYTES", "Refuse longer records (1,000,000)."),
     "label_prefix": ("TEXT", "What marks a category in fastText's format (__label__)."),
 }
@@ -164,9 +167,9 @@ SETTINGS = {
 }
 SWITCHES = {
     "normalize": "Divide strengths by their sum.",
-    "shuffle": "Draw the order of documents anew for each pass.",
+    "shuffle": "Draw a new order of documents for each pass.",
     "discard": "Drop features while training.",
-    "discard_final": "Keep dropped features dropped for ever.",
+    "discard_final": "Keep dropped features dropped.",
     "average": "Score with averaged weights.",
     "sparse": "Keep only the weights that matter, for very many categories.",
 }
@@ -251,7 +254,7 @@ def _shell_parameters() -> list[inspect.Parameter]:
 
 
 def parsed(name: str, text: str) -> Any:
-    """Return the value of a setting that was written on the command line.
+    """Return the value of a setting that was given on the command line.
 
     >>> parsed("threshold_range", "0.9,1.1"), parsed("min_count", "3"), parsed("learner", "perceptron")
     ((0.9, 1.1), 3, 'perceptron')
@@ -271,7 +274,7 @@ def _word(text: str) -> str | None:
 
 
 def _number(name: str, text: str, kind: type) -> Any:
-    """Return a number written with the digits 0 to 9; Python itself takes those of every script."""
+    """Return a number written with the digits 0 to 9; Python itself accepts the digits of every script."""
     pattern = r"[+-]?\d+" if kind is int else r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
     if not re.fullmatch(pattern, text.strip(), re.ASCII):
         what = "a whole number" if kind is int else "a number"
@@ -280,7 +283,7 @@ def _number(name: str, text: str, kind: type) -> Any:
 
 
 def whole_number(option: str, text: str | None, least: int = 1) -> int | None:
-    """Return the whole number given with an option, or None where it was not given."""
+    """Return the whole number given with an option, or None if the option was not given."""
     if text is None:
         return None
     number: int = _number(option.removeprefix("--"), text, int)
@@ -307,9 +310,9 @@ def _build_settings(given: dict[str, Any]) -> Settings:
     for name, value in given.items():
         if value is not None:
             settled[name] = parsed(name, value) if isinstance(value, str) else value
-    for told in (settled, places):
-        if "tuning_folds" in told:
-            told["folds"] = told.pop("tuning_folds")
+    for names in (settled, places):
+        if "tuning_folds" in names:
+            names["folds"] = names.pop("tuning_folds")
     return Settings(settled.pop("preset", "default"), settled, places)
 
 
@@ -331,12 +334,12 @@ def _from_file(path: Path) -> dict[str, Any]:
         raise UsageError(f"{place}: not TOML: {what} (a line is as: alpha = 1.1)") from None
     unknown = next((name for name in found if name not in SETTINGS and name not in SWITCHES), None)
     if unknown is not None:
-        raise UsageError(f"{path}: {unknown!r} is no setting (allowed: {', '.join([*SETTINGS, *SWITCHES])})")
+        raise UsageError(f"{path}: {unknown!r} is not a setting (allowed: {', '.join([*SETTINGS, *SWITCHES])})")
     return {name: _toml_value(value) for name, value in found.items()}
 
 
 def _toml_value(value: Any) -> Any:
-    """Return a value as settings take it: lists are pairs, and "none", which TOML has no word for, is None."""
+    """Return a TOML value as a setting: lists become tuples, and "none" becomes None, which TOML lacks."""
     if isinstance(value, list):
         return tuple(value)
     return _word(value) if isinstance(value, str) else value
@@ -357,20 +360,19 @@ _GROUPS: dict[Any, _Group] = {
 
 @contextmanager
 def _naming_options(settings: Settings | None) -> Iterator[None]:
-    """Let an error on a parameter name the option, or the line in a file, that gave it: alpha=1 becomes --alpha 1."""
+    """Make an error on a parameter name the option, or the line in a file, that set it: alpha=1 becomes --alpha 1."""
     flags = {name: _flag(name) for name in (*READING, *READING_FLAGS, *SETTINGS, *SWITCHES, "size")}
     places = flags | {"folds": "--tuning-folds"} | (settings.places if settings else {})
     try:
         yield
     except ParameterError as error:
-        name, _, rest = str(error).partition("=")
-        if name not in places or not rest:
+        if error.parameter not in places:
             raise
-        raise UsageError(f"{places[name]} {rest}") from error
+        raise UsageError(f"{places[error.parameter]} {error.value!r} {error.problem}") from error
 
 
 def with_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a verb, in place of its parameters that are groups, the options of these groups."""
+    """Replace the parameters of a verb that are groups by the options of these groups."""
     own = inspect.signature(function).parameters.values()
     groups = {parameter.name: _GROUPS[parameter.annotation] for parameter in own if parameter.annotation in _GROUPS}
 

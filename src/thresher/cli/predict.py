@@ -1,14 +1,14 @@
 """`thresher predict` and `thresher rank`: the categories of documents, and the documents of a category."""
 
-from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thresher.cli.failures import UsageError
-from thresher.cli.models import loaded_model
+from thresher.cli.console import Shell
+from thresher.cli.exit_codes import UsageError
+from thresher.cli.loading import loaded_model
 from thresher.cli.options import (
     DATA_HELP,
     ClusterOptions,
@@ -21,13 +21,12 @@ from thresher.cli.options import (
     text_documents,
     whole_number,
 )
-from thresher.cli.outputs import check_output, output_file, output_format
-from thresher.cli.shell import Shell
+from thresher.cli.output_files import check_output, output_file, output_format
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
     from thresher.datasets.document import Document
-    from thresher.prediction import Prediction
+    from thresher.model.predictions import Prediction
 
 
 def predict(
@@ -67,7 +66,7 @@ def predict(
         else:
             shell.say(f"Wrote {count:,} documents to {output}")
     elif shell.json:
-        from thresher.predicted import record
+        from thresher.model.predictions import record
 
         for document, found in answers:
             shell.emit(record(document, found))
@@ -85,9 +84,9 @@ def _predict_there(
     options: ClusterOptions,
     top: int | None,
 ) -> None:
-    """Predict on a cluster, a file for each partition; what a run before has written is left."""
+    """Predict on a cluster, one file per partition; files of an earlier run are kept."""
     from thresher.categorizer import Categorizer
-    from thresher.cli.clusters import joined_cluster, source_parts
+    from thresher.cli.cluster_options import joined_cluster, source_parts
     from thresher.cluster.prediction import predict as predict_there
 
     if output is None or not files or "-" in files:
@@ -111,26 +110,18 @@ def _predict_there(
 def predictions(
     shell: Shell, read: Read, model: "Categorizer", sources: list[str], top: int | None
 ) -> "Iterator[tuple[Document, Prediction]]":
-    """Yield the documents of the sources with what the model says of them, as they are read."""
-    model.is_view = True  # nobody teaches it: it may be asked while what it said before is written
+    """Yield the documents of the sources with their predictions, as they are read."""
+    from thresher.model.scoring import categorize_documents
+
     for source in sources:
         reading = read(source)
-        waiting: deque[Document] = deque()
-
-        def contents(reading: Any = reading, waiting: "deque[Document]" = waiting) -> Iterator[Any]:
-            for document in reading:
-                check_is_text(document)
-                waiting.append(document)
-                yield document.content
-
-        for found in model.categorize(contents(), top=top):
-            yield waiting.popleft(), found
+        yield from categorize_documents(model.state, map(check_is_text, reading), top)
         shell.remarks_on(reading)
 
 
 def _write(output: Path, answers: "Iterator[tuple[Document, Prediction]]") -> int:
-    from thresher.datasets.writing import write_to
-    from thresher.predicted import written
+    from thresher.datasets.writer import write_to
+    from thresher.model.predictions import written
 
     format = output_format(output)
     with output_file(output) as file:

@@ -1,4 +1,4 @@
-"""`thresher serve`: an HTTP API and a page over a model and its journal."""
+"""`thresher serve`: run the HTTP API and the web page for a model and its journal."""
 
 import os
 import re
@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher.cli.failures import UsageError
-from thresher.cli.models import import_numba
+from thresher.cli.console import Shell
+from thresher.cli.exit_codes import UsageError
+from thresher.cli.loading import import_numba
 from thresher.cli.options import JournalAnywayOption, Read, text_documents, whole_number
-from thresher.cli.shell import Shell
 from thresher.errors import DataError, JournalBusyError, MissingPackageError, TextError
-from thresher.sizes import counted
+from thresher.support.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from thresher.datasets.document import Document
-    from thresher.desk import Desk
+    from thresher.journal.journaled_model import JournaledModel
     from thresher.web.guards import Rules
     from thresher.web.service import Service
 
@@ -71,13 +71,13 @@ def serve(
     _check_free(folder)
     import_numba()
     try:
-        from thresher.web import serving
-        from thresher.web.tokens import check_token, new_token
+        from thresher.web import server
+        from thresher.web.access_tokens import check_token, new_token
     except ImportError as error:
         raise MissingPackageError(f"{error.name} is missing (pip install 'thresher[serve]')") from None
     shared = None if no_auth else check_token(token) if token else new_token()
     rate = whole_number("--rate-limit", rate_limit)
-    with serving.bound_socket(host, number) as listening:
+    with server.bound_socket(host, number) as listening:
         bound = listening.getsockname()[1]
         rules = _rules(host, bound, allow_host, allow_origin, shared, tokens, rate)
         first, held_out = _prepared(shell, read, given, model, categories, holdout)
@@ -88,12 +88,13 @@ def serve(
         def ready(service: "Service") -> None:
             for remark in service.desk.remarks:
                 shell.remark(remark)
-            announced.append(serving.announce(folder, url, shared))
-            _say(shell, url, None if tokens and not token else shared, service)  # or it is for `journal backup` alone
+            announced.append(server.announce(folder, url, shared))
+            # With a file of tokens, the generated token is only for `journal backup`, and not shown.
+            _say(shell, url, None if tokens and not token else shared, service)
 
         try:
             make = _service(model, folder, new_journal, journal_anyway, first, held_out)
-            serving.serve(make, rules, listening, ready)
+            server.serve(make, rules, listening, ready)
         finally:
             for path in announced:
                 path.unlink(missing_ok=True)
@@ -114,25 +115,25 @@ def _say(shell: Shell, url: str, token: str | None, service: "Service") -> None:
 
 
 def _places(given: str | None, journal: Path | None) -> tuple[Path, Path]:
-    """Return where the model is, or will be, and its journal."""
-    from thresher.desk import journal_folder
+    """Return the paths of the model, which may not exist yet, and of its journal."""
+    from thresher.journal.journaled_model import journal_folder
 
     if given is None:
         if journal is not None:
-            model = _beside(journal, f"{journal.name}.demo.thresher")
+            model = _sibling(journal, f"{journal.name}.demo.thresher")
         else:
             model = _data_folder() / "thresher" / "demo" / "desk.thresher"
     else:
         model = Path(given)
         if model.suffix != ".thresher":
-            model = _beside(model, f"{_stem(model.name)}.thresher")
+            model = _sibling(model, f"{_stem(model.name)}.thresher")
     return model, journal or journal_folder(model)
 
 
-def _beside(path: Path, name: str) -> Path:
-    """Return another name in the folder of a path, unless that has none itself."""
+def _sibling(path: Path, name: str) -> Path:
+    """Return another name in the folder of a path; the path itself must have a name."""
     if not path.name:
-        raise UsageError(f"{path} is no name to call the model by (write the name of the folder)")
+        raise UsageError(f"{path} is not a name for the model (write the name of the folder)")
     return path.with_name(name)
 
 
@@ -145,9 +146,9 @@ def _data_folder() -> Path:
 
 
 def _stem(name: str) -> str:
-    """Return the name of a source without what tells of its format: jan.2024 of jan.2024.csv.gz."""
-    from thresher.datasets.decompression import SUFFIXES
-    from thresher.datasets.reading import is_data_suffix
+    """Return the name of a source without the suffixes of its format: jan.2024 for jan.2024.csv.gz."""
+    from thresher.datasets.compression import SUFFIXES
+    from thresher.datasets.reader import is_data_suffix
 
     stem = Path(name.partition(":")[0] or name)
     for known in (SUFFIXES.__contains__, is_data_suffix):
@@ -157,8 +158,8 @@ def _stem(name: str) -> str:
 
 
 def _check_free(folder: Path) -> None:
-    """Say at once that another process has the journal; whoever comes first is settled when it is opened."""
-    from thresher.journal_lock import owner_of
+    """Raise an error early if another process has the journal; opening the journal decides races."""
+    from thresher.journal.lock import owner_of
 
     owner = owner_of(folder)
     if owner is not None:
@@ -167,13 +168,13 @@ def _check_free(folder: Path) -> None:
 
 def _prepared(
     shell: Shell, read: Read, given: str | None, model: Path, categories: str | None, holdout: str | None
-) -> "tuple[Callable[[Desk], None] | None, list[Document]]":
-    """Make a model where there is none yet; returns what to do with the desk first, and the documents held out."""
+) -> "tuple[Callable[[JournaledModel], None] | None, list[Document]]":
+    """Create a model if there is none yet; return a function to call first with the desk, and held-out documents."""
     held_out = text_documents(shell, read(holdout, labelled=True)) if holdout else []
     if given is None:
         read = Read(None, {})
         others = text_documents(shell, read("sample:test"))
-        held_out = held_out or others[1::2]  # what is reviewed is learned
+        held_out = held_out or others[1::2]  # reviewed documents are learned
         if not model.exists():
             model.parent.mkdir(parents=True, exist_ok=True)
             _train(shell, text_documents(shell, read("sample:train")), model)
@@ -183,7 +184,7 @@ def _prepared(
             raise UsageError(f"--categories is for texts without a model, and {given} is one")
         return None, held_out
     if model.exists():
-        shell.remark(f"{model} is there already, and taken up (remove it to begin anew)")
+        shell.remark(f"{model} is there already, and is used (remove it to start again)")
     with _naming_train():
         if categories is not None:
             return _begun(text_documents(shell, read(given)), model, categories), held_out
@@ -194,7 +195,7 @@ def _prepared(
 
 @contextmanager
 def _naming_train() -> "Iterator[None]":
-    """Say of an error whose remedy is an option that `serve` has not, or has for something else, where to find it."""
+    """Add to an error that names an option which `serve` lacks that `thresher train` has it."""
     try:
         yield
     except (DataError, TextError) as error:
@@ -213,10 +214,10 @@ def _train(shell: Shell, documents: "list[Document]", path: Path) -> None:
     shell.remark(f"learned {len(documents):,} documents in {known}, and wrote {path}")
 
 
-def _begun(documents: "list[Document]", path: Path, categories: str) -> "Callable[[Desk], None]":
-    """Write a model that knows the names of its categories alone; their seed words are the first corrections.
+def _begun(documents: "list[Document]", path: Path, categories: str) -> "Callable[[JournaledModel], None]":
+    """Write a model that knows only the names of its categories; their seed words become the first corrections.
 
-    What was begun before, and perhaps not to the end, is gone on with.
+    A start that was interrupted is continued.
     """
     from thresher.categorizer import Categorizer
 
@@ -224,14 +225,14 @@ def _begun(documents: "list[Document]", path: Path, categories: str) -> "Callabl
     for entry in categories.split(","):
         name, _, words = entry.partition("=")
         model.add_category(name.strip())
-        if words.strip() and not model.features.found_in(words).names:
+        if words.strip() and not model.state.features.found_in(words).names:
             raise UsageError(f"--categories: there is nothing to learn in the seed words of {name.strip()}")
         seeds |= {name.strip(): words} if words.strip() else {}
     if not path.exists():
         model.save(path)
     review = _reviewing(documents)
 
-    def first(desk: "Desk") -> None:
+    def first(desk: "JournaledModel") -> None:
         for name, words in seeds.items():
             if desk.journal.by_id(f"seed words of {name}") is None:
                 desk.correct(f"seed words of {name}", words, accept=[name], user="seed words")
@@ -240,9 +241,9 @@ def _begun(documents: "list[Document]", path: Path, categories: str) -> "Callabl
     return first
 
 
-def _reviewing(documents: "list[Document]") -> "Callable[[Desk], None]":
-    def add(desk: "Desk") -> None:
-        from thresher.web.pool import Pool
+def _reviewing(documents: "list[Document]") -> "Callable[[JournaledModel], None]":
+    def add(desk: "JournaledModel") -> None:
+        from thresher.web.review_documents import Pool
 
         pool = Pool(desk.journal)
         pool.add((document.id or None, _plain(document.content)) for document in documents)
@@ -259,16 +260,16 @@ def _service(
     folder: Path,
     new: bool,
     anyway: bool,
-    first: "Callable[[Desk], None] | None",
+    first: "Callable[[JournaledModel], None] | None",
     held_out: "list[Document]",
 ) -> "Callable[[Callable[[BaseException], None]], Service]":
-    def opened() -> "Desk":
-        from thresher.desk import Desk
-        from thresher.journal import Journal
+    def opened() -> "JournaledModel":
+        from thresher.journal.database import Journal
+        from thresher.journal.journaled_model import JournaledModel
 
         if not Journal.is_in(folder):
-            model.stat()  # or else a journal of nothing would be left behind
-        desk = Desk(model, folder, new=True if new else None, anyway=anyway)
+            model.stat()  # otherwise a journal without a model would be left behind
+        desk = JournaledModel(model, folder, new=True if new else None, anyway=anyway)
         try:
             if first is not None:
                 first(desk)
@@ -288,8 +289,8 @@ def _service(
 def _rules(
     host: str, port: int, hosts: str, origins: str, shared: str | None, tokens: Path | None, rate: int | None
 ) -> "Rules":
+    from thresher.web.access_tokens import Holder, Tokens, read_tokens
     from thresher.web.guards import Rules, hosts_of
-    from thresher.web.tokens import Holder, Tokens, read_tokens
 
     holders = ({} if shared is None else {shared: Holder("", "admin")}) | (read_tokens(tokens) if tokens else {})
     return Rules(

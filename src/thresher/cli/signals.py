@@ -1,19 +1,19 @@
-"""What ends a process (Ctrl-C, TERM, a closed terminal) as an error, so that files are tidied up; `main` calls it."""
+"""Convert the signals that end a process (Ctrl-C, TERM, a closed terminal) to errors, so that files are cleaned up."""
 
 import signal
 import sys
 from collections.abc import Callable
 from types import FrameType
 
-from thresher.cli.failures import TerminatedError
+from thresher.cli.exit_codes import TerminatedError
 
-# Windows has neither a signal for a terminal that is closed nor a timer.
+# Windows lacks the signal for a closed terminal, and the timer.
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _AGAIN = 0.2  # seconds
 
 
 def catch_signals() -> None:
-    """Let the signals that end a process raise an error; what is ignored stays ignored, as nohup wants it."""
+    """Make the signals that end a process raise an error; ignored signals stay ignored, as nohup requires."""
     for number in ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _raiser(KeyboardInterrupt if number == signal.SIGINT else TerminatedError))
@@ -28,9 +28,9 @@ def ignore_signals() -> None:
 
 
 def _raiser(kind: type[BaseException]) -> Callable[[int, FrameType | None], None]:
-    """Return a handler that raises an error, and again should it be lost, but not while the first is tidied up after.
+    """Return a handler that raises an error, and raises it again if it is lost, but not during cleanup.
 
-    Python drops an error that comes within a callback from compiled code, of which the compiler has many.
+    Python drops an error raised within a callback from compiled code, and the compiler has many such callbacks.
     """
 
     def handle(number: int, frame: FrameType | None) -> None:

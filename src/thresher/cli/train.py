@@ -1,4 +1,4 @@
-"""`thresher train`: from labelled documents to a model file."""
+"""`thresher train`: train a model on labelled documents and write it to a file."""
 
 import time
 from pathlib import Path
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher.cli.failures import UsageError
+from thresher.cli.console import Shell
+from thresher.cli.exit_codes import UsageError
 from thresher.cli.options import (
     ClusterOptions,
     DataArgument,
@@ -19,9 +20,8 @@ from thresher.cli.options import (
     text_documents,
     whole_number,
 )
-from thresher.cli.outputs import check_model_output, size_of
-from thresher.cli.shell import Shell
-from thresher.sizes import counted
+from thresher.cli.output_files import check_model_output, size_of
+from thresher.support.units import counted
 
 _FEW_FEATURES = 100
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
     from thresher.datasets.document import Document
     from thresher.evaluation import Evaluation
-    from thresher.spilling import SpillingTexts
+    from thresher.rows.spilled import SpillingTexts
 
 
 def train(
@@ -40,12 +40,9 @@ def train(
     data: DataArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes.", show_default=False)],
     valid: Annotated[str | None, typer.Option(help="Evaluate on these documents too.", metavar="DATA")] = None,
-    folds: Annotated[str | None, typer.Option(help="Cross-validate in so many parts too.", metavar="K")] = None,
+    folds: Annotated[str | None, typer.Option(help="Also cross-validate in this number of parts.", metavar="K")] = None,
     threads: ThreadsOption = None,
     shared: SharedOption = None,
-    mix: Annotated[
-        str | None, typer.Option(help="Share the documents out in N parts; another algorithm.", metavar="N")
-    ] = None,
     force: ForceOption = False,
 ) -> None:
     """Learn from labelled documents, and write a model.
@@ -60,10 +57,10 @@ def train(
     if cluster.address is not None:
         if valid is not None or n_folds is not None:
             raise UsageError("--valid and --folds are for training here (thresher evaluate --cluster measures there)")
-        _train_there(shell, read, data, model, cluster, shared, whole_number("--mix", mix), output)
+        _train_there(shell, read, data, model, cluster, shared, output)
         return
-    if mix is not None or shared is not None:
-        raise UsageError("--mix and --shared are for training on a cluster (add --cluster)")
+    if shared is not None:
+        raise UsageError("--shared is for training on a cluster (add --cluster)")
     texts, categories = _training_texts(shell, read, data, model.settings["memory"])
     if n_folds is not None and n_folds > len(texts):
         raise UsageError(f"--folds {n_folds} is out of range (allowed: up to the {len(texts)} documents)")
@@ -91,22 +88,21 @@ def _train_there(
     model: "Categorizer",
     options: ClusterOptions,
     shared: Path | None,
-    mix: int | None,
     output: Path,
 ) -> None:
-    """Train on a cluster; the model is the same, unless the documents are shared out."""
-    from thresher.cli.clusters import joined_cluster, source_parts
+    """Train on a cluster; the model is the same."""
+    from thresher.cli.cluster_options import joined_cluster, source_parts
     from thresher.cluster.training import fit
 
     start = time.perf_counter()
     with joined_cluster(shell, options) as cluster:
         parts = source_parts(read, data, labelled=True)
         with shell.progress() as progress:
-            fit(model, parts, cluster, shared, mix=mix, progress=progress)
+            fit(model, parts, cluster, shared, progress=progress)
         seconds = time.perf_counter() - start
         digest = model.save(output)
         peaks = cluster.peaks()
-    shown = _summary(model, model.features.n_documents)
+    shown = _summary(model, model.state.features.n_documents)
     shown |= {"seconds": round(seconds, 3), "model": str(output), "digest": digest, "partitions": len(parts)}
     _show(shell, model, shown | {"worker_peak_memory": peaks}, {}, output)
     shell.remark(f"most memory of a worker: {', '.join(size_of(peak) for peak in sorted(peaks.values()))}")
@@ -120,8 +116,8 @@ def labelled_documents(shell: Shell, read: Read, source: str) -> "list[Document]
 def _training_texts(
     shell: Shell, read: Read, source: str, memory: int
 ) -> "tuple[SpillingTexts, list[tuple[str, ...]]]":
-    """Return the texts of a source, in a file where they are many, and the categories of each."""
-    from thresher.spilling import SpillingTexts
+    """Return the texts of a source, in a temporary file if they are many, and the categories of each."""
+    from thresher.rows.spilled import SpillingTexts
 
     reading, texts, categories = read(source, labelled=True), SpillingTexts(limit=memory // 8), list[tuple[str, ...]]()
     names: dict[str, str] = {}
@@ -132,10 +128,10 @@ def _training_texts(
         categories.append(tuple(names.setdefault(name, name) for name in document.categories))
     shell.remarks_on(reading)
     if len(names) == 1:
-        shell.remark(f"there is one category alone, {min(names)!r}: nothing to tell apart")
+        shell.remark(f"there is one category alone, {min(names)!r}: nothing to distinguish")
     for separator in (", ", ",", ";", "/"):
         if joined := [name for name in names if separator in name and names.keys() >= set(name.split(separator))]:
-            remedy = f"--separator {separator!r} tells them apart"
+            remedy = f"--separator {separator!r} separates them"
             shell.remark(f"{joined[0]!r} is one category, and so is each of its parts: {remedy}")
             break
     return texts, categories
@@ -157,18 +153,18 @@ def _cross_validated(
 
 
 def _summary(model: "Categorizer", n_documents: int) -> dict[str, Any]:
-    mistakes = model.learner.mistakes_
+    mistakes = model.state.learner.mistakes_
     return {
         "documents": n_documents,
         "categories": len(model.categories),
-        "features": model.features.vocabulary.count,
-        "preset": model.preset,
+        "features": model.state.features.vocabulary.count,
+        "preset": model.state.preset,
         "learner": model.settings["learner"],
-        "policy": model.decisions.policy,
-        "passes": int(model.learner.n_passes_.max(initial=0)),
+        "policy": model.state.decisions.policy,
+        "passes": int(model.state.learner.n_passes_.max(initial=0)),
         "first_mistakes": int(mistakes[0].sum()) if len(mistakes) else 0,
         "last_mistakes": int(mistakes[-1].sum()) if len(mistakes) else 0,
-        "analyser": model.features.analyser.name,
+        "analyser": model.state.features.analyser.name,
         "trials": [trial._asdict() for trial in model.trials],
     }
 
@@ -176,7 +172,7 @@ def _summary(model: "Categorizer", n_documents: int) -> dict[str, Any]:
 def _show(
     shell: Shell, model: "Categorizer", shown: dict[str, Any], found: "dict[str, Evaluation]", output: Path
 ) -> None:
-    from thresher.choices import told
+    from thresher.model.selection import describe_trials
 
     if shell.json:
         shell.emit(shown | {name: evaluation.summary() for name, evaluation in found.items()})
@@ -186,7 +182,7 @@ def _show(
         f"{shown['features']:,} features, {shown['passes']} passes in {shown['seconds']:.1f} s"
     )
     shell.say(f"Mistakes: {shown['first_mistakes']:,} in the first pass, {shown['last_mistakes']:,} in the last")
-    for line in told(model.trials):
+    for line in describe_trials(model.trials):
         shell.say(line)
     if shown["features"] < _FEW_FEATURES and model.settings["min_count"] > 1:
         shell.remark("few features were seen often enough: --min-count 1 keeps them all")

@@ -1,5 +1,5 @@
-"""The same training and prediction on a Dask cluster: it schedules, and never restates a rule.
+"""Training and prediction on a Dask cluster, with the same results as on one machine.
 
-Documents come as partitions. What is made of them stands in a folder that the client and all workers see; through the
-client go labels, the vocabulary, and the weights that it asked for.
+Documents come as partitions. Intermediate results are files in a folder that the client and all workers see. Only
+labels, the vocabulary and the requested weights pass through the client.
 """

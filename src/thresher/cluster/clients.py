@@ -1,4 +1,4 @@
-"""A Dask cluster, by its address or on this machine: what is sent to it, and what comes back in order."""
+"""Connect to a Dask cluster, by its address or on this machine, and run tasks on it."""
 
 import importlib.metadata
 import logging
@@ -26,31 +26,31 @@ except ImportError as error:
     raise MissingPackageError(f"{error.name} is missing (pip install 'thresher[cluster]')") from None
 
 
-# Workers on this machine are started anew: a fork of a process that has threads may wait for ever for one of them.
+# Workers on this machine are spawned: a fork of a process with threads may wait indefinitely for one of them.
 dask.config.set({"distributed.worker.multiprocessing-method": "spawn"})
 
 
 class ClusterError(ThresherError):
-    """A cluster cannot do what it is asked for; the message says what to do."""
+    """The cluster cannot do what was requested; the message says what to do."""
 
 
 class Cluster:
     """A client of a scheduler.
 
-    Everyone in a cluster can run code in all of its processes and in the client: join one only if you trust it.
+    Every member of a cluster can run code in all of its processes and in the client. Join one only if you trust it.
 
     Parameters
     ----------
     address : str
-        Of a scheduler, as tls://host:8786 or tcp://host:8786; or "local" for processes of one thread each on this
-        machine, which only this process can reach.
+        The address of a scheduler, such as tls://host:8786 or tcp://host:8786. Or "local": processes of one thread each
+        on this machine, which only this process can reach.
     n_workers : int, optional
-        How many processes a local cluster has.
+        The number of processes of a local cluster.
     memory_limit : str, optional
-        What a worker of a local cluster may take, as "500MB".
+        The memory limit of each worker of a local cluster, such as "500MB".
     security : distributed.Security, optional
-        The CA file, certificate and key for a tls:// address, as `tls_security` returns them; without it, those of
-        Dask's configuration. A local cluster makes its own.
+        The CA file, certificate and key for a tls:// address, as `tls_security` returns them. Default: those of Dask's
+        configuration. A local cluster creates its own.
     """
 
     def __init__(
@@ -85,26 +85,26 @@ class Cluster:
         self.close()
 
     def close(self) -> None:
-        """Leave the cluster; one on this machine ends."""
+        """Leave the cluster; a local cluster is stopped."""
         self._opened.close()
 
     @property
     def dashboard(self) -> str:
-        """Where the dashboard is; empty for a local cluster, which has none."""
+        """The address of the dashboard; empty for a local cluster, which does not have one."""
         return "" if self._is_local else str(self.client.dashboard_link)
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether the scheduler takes only clients and workers with a certificate."""
+        """Whether the scheduler accepts only clients and workers with a certificate."""
         return str(self.client.scheduler.address).startswith(("tls://", "wss://"))
 
     @property
     def n_threads(self) -> int:
-        """How many tasks run at a time."""
+        """The number of tasks that run at the same time."""
         return max(int(sum(self.client.nthreads().values())), 1)
 
     def check(self, folder: Path) -> None:
-        """Refuse a cluster that has no workers, or others than ours, or that do not see the `folder`."""
+        """Raise a ClusterError if there are no workers, or if one has another version or does not see the `folder`."""
         if not self.client.nthreads():
             try:
                 self.client.wait_for_workers(1, timeout=30)
@@ -119,13 +119,13 @@ class Cluster:
         self.check_sees(folder)
 
     def check_sees(self, path: Path) -> None:
-        """Refuse a cluster of which a worker does not see a file or folder, the `path`."""
+        """Raise a ClusterError if a worker does not see the file or folder `path`."""
         blind = [worker for worker, sees in self.client.run(tasks.sees, str(path)).items() if not sees]
         if blind:
             raise ClusterError(f"worker {blind[0]} does not see {path} (name a folder that all see with --shared)")
 
     def taken(self, parts: Sequence[Any]) -> list[Any]:
-        """Return `parts` as tasks take them; what is delayed is computed, and stays on the workers."""
+        """Return `parts` as arguments for tasks; delayed parts are computed and stay on the workers."""
         return [self.client.compute(part) if hasattr(part, "dask") else part for part in parts]
 
     def scattered(self, things: list[Any]) -> list[Any]:
@@ -135,9 +135,10 @@ class Cluster:
     def gather(
         self, name: str, work: Sequence[tuple[Any, ...]], report: Callable[[int, int], None] | None
     ) -> list[Any]:
-        """Have `work` done, each a function and its arguments, and return what came of it in its order.
+        """Run tasks and return their results in order; each item of `work` is a function and its arguments.
 
-        The dashboard shows it by its `name`; `report` is told how much is done, and of how much.
+        The dashboard shows the tasks under this `name`. `report` is called with the numbers of
+        finished and of all tasks.
         """
         run = uuid4().hex[:8]
         futures = [
@@ -147,7 +148,7 @@ class Cluster:
         places = {future.key: i for i, future in enumerate(futures)}
         found: list[Any] = [None] * len(futures)
         try:
-            # Each is taken as soon as it is done, so that workers keep nothing, and lose nothing when they die.
+            # Fetch each result as soon as it is done, so that workers hold no results, and lose none when they die.
             for done, (future, result) in enumerate(as_completed(futures, with_results=True), 1):
                 found[places[future.key]] = result
                 future.release()
@@ -160,7 +161,7 @@ class Cluster:
         return found
 
     def peaks(self) -> dict[str, int]:
-        """Return the largest memory that each worker has taken, in bytes."""
+        """Return the peak memory of each worker, in bytes."""
         return dict(self.client.run(tasks.peak_memory))
 
 
@@ -172,11 +173,11 @@ def tls_security(
     Parameters
     ----------
     ca : path, optional
-        The certificate of the authority that signed those of the scheduler and the workers, in PEM format. Without
-        it: `distributed.comm.tls.ca-file` of Dask's configuration.
+        The certificate of the authority that signed those of the scheduler and the workers, in PEM format. Default:
+        `distributed.comm.tls.ca-file` of Dask's configuration.
     cert, key : path, optional
-        The client's certificate, signed by the same authority, and its key. Without them:
-        `distributed.comm.tls.client.cert` and `distributed.comm.tls.client.key`.
+        The client's certificate, signed by the same authority, and its key. Default: `distributed.comm.tls.client.cert`
+        and `distributed.comm.tls.client.key`.
     """
     given = {"tls_ca_file": ca, "tls_client_cert": cert, "tls_client_key": key}
     files = {name: str(path) for name, path in given.items() if path is not None}
@@ -184,11 +185,12 @@ def tls_security(
 
 
 def _start_local(opened: ExitStack, n_workers: int | None, memory_limit: str) -> LocalCluster:
-    """Start a cluster that other users of this machine can neither join nor look at.
+    """Start a cluster that other users of this machine can neither join nor inspect.
 
     Dask runs what its peers send, so all of them need the certificate, which only this process and its children know.
-    Dask unpickles what workers spill, and imports modules from its folder, so it gets a private one: its usual folder
-    can be another user's. The pages that Dask serves show logs and arguments of tasks to everyone, so there are none.
+    Dask unpickles what workers spill, and imports modules from its folder. It gets a private folder, because its usual
+    one may belong to another user. The pages that Dask serves would show logs and task arguments to everyone, so they
+    are switched off.
     """
     parent = dask.config.get("temporary-directory", default=None)
     folder = opened.enter_context(
@@ -209,7 +211,7 @@ def _start_local(opened: ExitStack, n_workers: int | None, memory_limit: str) ->
 
 
 def _remove_from_path(folder: str) -> None:
-    """Import nothing from a folder that will be gone, and that another user can make again."""
+    """Stop importing from a folder that will be deleted, and that another user could create again."""
     sys.path[:] = [path for path in sys.path if not path.startswith(folder)]
 
 
@@ -248,14 +250,14 @@ def _check_credentials(address: str, security: Security | None) -> None:
 
 
 def _failure(address: str, error: Exception) -> str:
-    """Return why no scheduler could be joined, and what to do."""
+    """Return why joining the scheduler failed, and what to do."""
     refused, encrypted, cause = isinstance(error, CommClosedError), address.startswith("tls://"), error.__cause__
     if isinstance(error, RuntimeError):
         return f"{error} (use a tls:// address)"
     if isinstance(cause, ssl.SSLCertVerificationError):
         return f"the scheduler's certificate is not valid: {cause.verify_message} (name the CA file of the cluster)"
     is_plain = isinstance(cause, ssl.SSLError) and cause.reason == "WRONG_VERSION_NUMBER"
-    if encrypted and (is_plain or isinstance(error, ValueError)):  # a ValueError: it sent something before TLS began
+    if encrypted and (is_plain or isinstance(error, ValueError)):  # ValueError: it sent data before TLS began
         return "the scheduler does not use TLS (start it with: dask scheduler --protocol tls)"
     if encrypted and refused:
         return "the scheduler refused your certificate (name one that the cluster's CA has signed)"

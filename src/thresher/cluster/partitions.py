@@ -1,21 +1,21 @@
-"""Documents in parts that workers read by themselves: a file each, a range of a source, or a Dask collection's own."""
+"""Split documents into partitions that workers read: files, ranges of a source, or parts of a Dask collection."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from thresher.datasets.decompression import SUFFIXES
+from thresher.datasets.compression import SUFFIXES
 from thresher.datasets.document import Document
-from thresher.datasets.folders import leads_out
-from thresher.datasets.reading import is_data_suffix, read_documents
+from thresher.datasets.formats.folders import leads_out
+from thresher.datasets.reader import is_data_suffix, read_documents
 from thresher.errors import DataError
 
-RANGE = 20_000  # documents of a partition where a source is not made of files
+RANGE = 20_000  # documents per partition if a source is not a folder of files
 
 
 class Partition(NamedTuple):
-    """Some documents of a `source`, read with `options`: from the `first` to before the `last`, or to the end."""
+    """Some documents of a `source`, read with `options`: from `first` up to, not including, `last`, or to the end."""
 
     source: str
     options: dict[str, Any]
@@ -23,20 +23,21 @@ class Partition(NamedTuple):
     last: int | None = None
 
     def documents(self) -> Iterator[Document]:
-        """Read the documents; a file may have none."""
+        """Yield the documents; a file may have none."""
         reading = read_documents(self.source, **self.options | {"allow_empty": True})
         return islice(iter(reading), self.first, self.last)
 
 
 def partitions_of(source: str, *, size: int = RANGE, **options: Any) -> list[Partition]:
-    """Return the partitions of a source: the files of a folder, one each, in the order of their names; else ranges.
+    """Return the partitions of a source: one per file of a folder, sorted by name, otherwise ranges of documents.
 
     Parameters
     ----------
     source : str
-        A folder, or what `read_documents` takes.
+        A folder, or a source for `read_documents`.
     size : int
-        Documents a range. It is read from the beginning of its source on: large corpora should come as files.
+        The number of documents per range. Each range is read from the beginning of its source, so provide large corpora
+        as files.
     **options
         See `ReadOptions`.
     """
@@ -46,7 +47,7 @@ def partitions_of(source: str, *, size: int = RANGE, **options: Any) -> list[Par
         others = [file.name for file in files if not _is_data(file)]
         if files and len(others) < len(files):
             if others:
-                raise DataError(f"{folder}: {others[0]} is no file of documents (a folder has a partition a file)")
+                raise DataError(f"{folder}: {others[0]} is not a file of documents (each file is a partition)")
             if links := [file.name for file in files if leads_out(file, folder)]:
                 raise DataError(f"{folder}: {links[0]} is a link to a file outside of the folder (name the file)")
             return [Partition(str(file.absolute()), options) for file in files]
@@ -63,7 +64,7 @@ def _is_data(file: Path) -> bool:
 
 
 def as_documents(part: Any) -> Iterable[Document]:
-    """Return the documents of a partition: of ours, or of a bag or a dataframe with columns text and categories."""
+    """Return the documents of a partition, or of a part of a bag or a dataframe with columns text and categories."""
     if isinstance(part, Partition):
         return part.documents()
     if hasattr(part, "itertuples"):
@@ -75,7 +76,7 @@ def as_documents(part: Any) -> Iterable[Document]:
 
 
 def _cell(found: Any) -> Any:
-    """Return the categories of a dataframe's cell: a list of them, or a text in which | separates them."""
+    """Return the categories in a dataframe's cell: a list, or a text with | as the separator."""
     if not isinstance(found, str):
         return found
     if found.startswith("["):

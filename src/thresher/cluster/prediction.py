@@ -1,27 +1,25 @@
-"""Prediction and evaluation on a cluster: a model file and partitions in, a file a partition or measures out."""
+"""Predict and evaluate partitions on a cluster, with a model file."""
 
 import json
 import os
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from thresher import predicted
 from thresher.categorizer import Categorizer
 from thresher.cluster.clients import Cluster, ClusterError
 from thresher.cluster.partitions import Partition, as_documents
-from thresher.datasets.document import Document
-from thresher.datasets.writing import write_to
+from thresher.datasets.writer import write_to
 from thresher.evaluation import Evaluation, assembled
-from thresher.labelled import Labelled
+from thresher.evaluation.labelled import Labelled
 from thresher.metrics import Floats, Truth
-from thresher.text.analysers import Text
-from thresher.tuning import Report, Step
-from thresher.whole_file import whole_file
+from thresher.model import predictions
+from thresher.model.scoring import categorize_documents
+from thresher.support.atomic_file import whole_file
+from thresher.support.progress import Report, Step
 
 
 def predict(
@@ -34,9 +32,9 @@ def predict(
     top: int | None = None,
     progress: Report | None = None,
 ) -> list[int]:
-    """Write the categories of partitions to files part-00000, part-00001 and so on in a folder; returns their lengths.
+    """Write the predictions for partitions to files part-00000, part-00001, ... in a folder; return their lengths.
 
-    What is there already was written by a run before, and is left: such a part has the length -1.
+    Files that an earlier run has written are kept. Their length is returned as -1.
 
     Parameters
     ----------
@@ -47,9 +45,9 @@ def predict(
     output, format : path, str
         The folder, and "jsonl" or "parquet".
     top : int or None
-        The best so many categories; None: those that the policy accepts.
+        The number of best categories to return. None: those that the policy accepts.
     progress : callable, optional
-        Called with a `Step` now and then.
+        Called with a `Step` from time to time.
     """
     folder = Path(output).absolute()
     folder.mkdir(parents=True, exist_ok=True)
@@ -68,9 +66,9 @@ def predict(
 def evaluate(
     model: str | Path, parts: Sequence[Any], cluster: Cluster, *, progress: Report | None = None
 ) -> Evaluation:
-    """Measure a model on partitions of labelled documents, as `thresher.evaluation.evaluate` does on all of them.
+    """Evaluate a model on partitions of labelled documents, with the same result as `thresher.evaluation.evaluate`.
 
-    `model` is a file that all workers see; `parts`, `cluster` and `progress` are those that `fit` takes.
+    `model` is a file that all workers see. `parts`, `cluster` and `progress` are as in `fit`.
     """
     path = Path(model).absolute()
     cluster.check(path)
@@ -83,7 +81,7 @@ def evaluate(
 
 
 def _renumbered(ids: list[list[str]]) -> list[str]:
-    """Return the names of documents; those that are numbers within their partition count on from part to part."""
+    """Return the names of documents; names that are numbers within a partition continue from part to part."""
     every: list[str] = []
     for part in ids:
         numbered = part == [str(i) for i in range(1, len(part) + 1)]
@@ -92,12 +90,12 @@ def _renumbered(ids: list[list[str]]) -> list[str]:
 
 
 def _check_same(folder: Path, about: dict[str, Any]) -> None:
-    """Refuse to go on with what another model, other documents or other options began."""
-    mark, told = folder / "predicted.json", json.dumps(about, sort_keys=True)
-    if mark.exists() and mark.read_text("utf-8") != told:
+    """Refuse to continue predictions that another model, other documents or other options began."""
+    mark, content = folder / "predicted.json", json.dumps(about, sort_keys=True)
+    if mark.exists() and mark.read_text("utf-8") != content:
         raise ClusterError(f"{folder}: another model or other documents were written here (name a new folder)")
     with whole_file(mark) as file:
-        file.write(told.encode())
+        file.write(content.encode())
 
 
 def _steps(name: str, progress: Report | None) -> Any:
@@ -108,17 +106,9 @@ def _predict_part(model: str, part: Any, path: Path, format: str, top: int | Non
     if path.exists():
         return -1
     categorizer = _loaded(model, os.stat(model).st_mtime_ns)  # noqa: PTH116
-    waiting: deque[Document] = deque()
-
-    def contents() -> Iterator[Text]:
-        for document in as_documents(part):
-            waiting.append(document)
-            yield document.content
-
-    categorizer.is_view = True  # nobody teaches it: it may be asked while what it said before is written
-    found = categorizer.categorize(contents(), top=top)
+    found = categorize_documents(categorizer.state, as_documents(part), top)
     with whole_file(path) as file:
-        return write_to(file, (predicted.written(waiting.popleft(), one, format) for one in found), format)
+        return write_to(file, (predictions.written(document, one, format) for document, one in found), format)
 
 
 def _judge_part(model: str, part: Any) -> tuple[list[str], list[list[str]], Floats, Truth]:
@@ -129,5 +119,5 @@ def _judge_part(model: str, part: Any) -> tuple[list[str], list[list[str]], Floa
 
 @lru_cache(maxsize=1)
 def _loaded(path: str, _: int) -> Categorizer:
-    """Return the model of a file, read once by each worker as long as it is the same."""
+    """Return the model of a file; each worker loads it once, as long as the file does not change."""
     return Categorizer.load(path, n_threads=1)

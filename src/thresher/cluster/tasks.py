@@ -1,4 +1,4 @@
-"""What workers do: each function takes names of files and small things, and leaves what is large in the folder."""
+"""The tasks that workers run. Arguments and results are small; large arrays are files in the shared folder."""
 
 import os
 import resource
@@ -9,22 +9,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.category_names import sorted_names
 from thresher.cluster import stored
 from thresher.cluster.partitions import as_documents
+from thresher.datasets.category_names import sorted_names
 from thresher.datasets.document import Document
-from thresher.kernels.passes import Examples
-from thresher.kernels.rows import Labels, Rows
-from thresher.kernels.tokens import Tokens
-from thresher.kernels.weights import Steps
-from thresher.learners.labels import labels_of
-from thresher.learners.rows import select_rows, strengths
+from thresher.kernels.csr import Labels, Rows
+from thresher.kernels.dense_weights import Steps
+from thresher.kernels.mistake_driven import Examples
+from thresher.kernels.tokenizer import Tokens
 from thresher.learners.training import Plan, Trained, train_group
-from thresher.settings import constant_of, new_features, new_learner
-from thresher.spilling import SpillingArray, documents_with
+from thresher.model.settings import constant_of, new_features, new_learner
+from thresher.rows.labels import labels_of
+from thresher.rows.spilled import SpillingArray, documents_with
+from thresher.rows.validation import select_rows, strengths
 from thresher.text.analysers import Text
-from thresher.text.features import rows_of_entries
-from thresher.text.strengths import WEIGHED, weighed
+from thresher.text.tfidf import WEIGHED, weighed
+from thresher.text.vectorizer import rows_of_entries
 from thresher.text.vocabulary import Vocabulary
 
 NONE = np.zeros(0, dtype=np.int64)
@@ -32,7 +32,7 @@ Ints = NDArray[np.int64]
 
 
 class Named(NamedTuple):
-    """The categories of a partition's documents: the names in the order of first sight, and numbers of them."""
+    """The categories of a partition's documents: names in order of first occurrence, and their numbers per row."""
 
     names: list[str]
     ends: Ints
@@ -40,7 +40,7 @@ class Named(NamedTuple):
 
 
 class Size(NamedTuple):
-    """How many rows and entries a partition has, and how many of its rows are not empty."""
+    """The numbers of rows and entries of a partition, and of its rows that are not empty."""
 
     rows: int
     entries: int
@@ -48,7 +48,7 @@ class Size(NamedTuple):
 
 
 class _Names:
-    """Passes documents on, and takes note of their categories."""
+    """Passes documents on, and records their categories."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -70,7 +70,7 @@ class _Names:
 
 
 def name_categories(part: Any) -> Named:
-    """Read the categories of a partition's documents."""
+    """Return the categories of a partition's documents."""
     names = _Names()
     for _ in names.watched(as_documents(part)):
         pass
@@ -84,7 +84,7 @@ def texts_at(part: Any, rows: list[int]) -> list[Text]:
 
 
 def count_features(part: Any, settings: Mapping[str, Any], folder: Path, number: int) -> Named:
-    """Count the features of a partition, numbered in the order of first sight within it; returns its categories."""
+    """Count the features of a partition, numbered by first occurrence within it; return its categories."""
     features, seen, names = new_features(settings), Vocabulary(), _Names()
     found = SpillingArray(np.int64, settings["memory"])
     documents = names.watched(as_documents(part))
@@ -100,7 +100,7 @@ def count_features(part: Any, settings: Mapping[str, Any], folder: Path, number:
 
 
 def merge_vocabulary(settings: Mapping[str, Any], folder: Path, count: int, *_: Any) -> int:
-    """Number the features of all partitions as one run over them would; returns how many are kept."""
+    """Number the features of all partitions as a single pass would; return the number of features kept."""
     features, seen, totals, own = new_features(settings), Vocabulary(), np.zeros(0, dtype=np.int64), []
     for number in range(count):
         letters = stored.read(folder, f"counted-{number}.letters", np.uint8)
@@ -118,7 +118,7 @@ def merge_vocabulary(settings: Mapping[str, Any], folder: Path, count: int, *_: 
 
 
 def make_rows(folder: Path, number: int, n_features: int) -> Size:
-    """Make rows of counts of a partition, of the features that were kept."""
+    """Create the rows of counts of a partition, with the features that were kept."""
     found = stored.read(folder, f"counted-{number}.found", np.int64).copy()
     ends = stored.read(folder, f"counted-{number}.ends", np.int64)
     renumbered = stored.read(folder, f"counted-{number}.renumbered", np.int64)
@@ -131,7 +131,7 @@ def make_rows(folder: Path, number: int, n_features: int) -> Size:
 def strengthen(
     settings: Mapping[str, Any], idf: NDArray[np.float32], folder: Path, number: int, row: int, entry: int
 ) -> int:
-    """Write the strengths of a partition, as the learner sees them, into their place among all; returns how many."""
+    """Write the strengths of a partition at their position among all rows; return the number of entries."""
     rows = in_memory(stored.read_rows(folder, f"rows-{number}", settings["n_features"]))
     if settings["strength"] in WEIGHED:
         rows = weighed(rows, idf, settings["strength"], constant=constant_of(settings))
@@ -142,16 +142,16 @@ def strengthen(
 
 
 def in_memory(rows: Rows) -> Rows:
-    """Return rows that are not mapped any more."""
+    """Return a copy of memory-mapped rows in memory."""
     return Rows(rows.indptr.copy(), rows.indices.copy(), rows.data.copy(), rows.n_features)
 
 
 def train_categories(
     folder: Path, n_features: int, memory: int, steps: Steps, plan: Plan, first: int, last: int
 ) -> Trained:
-    """Train the categories from the first to before the last, pass by pass over all rows."""
+    """Train the categories from `first` up to, not including, `last`, over all rows."""
     rows, labels = stored.read_rows(folder, "strong", n_features), stored.read_labels(folder, "labels")
-    if rows.indices.nbytes + rows.data.nbytes <= memory:  # or else what was read of them is let go and read again
+    if rows.indices.nbytes + rows.data.nbytes <= memory:  # otherwise mapped pages are evicted and read again
         rows = in_memory(rows)
     return train_group(Examples(rows, labels, steps), plan, np.arange(first, last), n_threads=1)
 
@@ -159,7 +159,7 @@ def train_categories(
 def score_held_out(
     folder: Path, settings: Mapping[str, Any], inside: Ints, outside: Ints, n_categories: int, first: int, last: int
 ) -> NDArray[np.float32]:
-    """Train some categories on some rows, and return how they score others."""
+    """Train some categories on some rows, and return their scores for other rows."""
     rows = stored.read_rows(folder, "strong", settings["n_features"])
     labels = rows_of_labels(stored.read_labels(folder, "labels"), inside)
     own = labels_of(labels, np.arange(first, last), n_categories)
@@ -182,9 +182,9 @@ def rows_of_labels(labels: Labels, rows: Ints) -> Labels:
 
 
 def peak_memory() -> int:
-    """Return the largest memory that this process has taken, in bytes.
+    """Return the peak memory of this process, in bytes.
 
-    What the system counts as resources used begins with what the parent had taken; its status does not.
+    The status file is preferred because `getrusage` starts with the memory of the parent process.
     """
     status = Path("/proc/self/status")
     if status.exists():
@@ -193,5 +193,5 @@ def peak_memory() -> int:
 
 
 def sees(path: str) -> bool:
-    """Tell whether this process sees a file."""
+    """Return whether this process sees a file."""
     return os.path.exists(path)  # noqa: PTH110

@@ -1,4 +1,4 @@
-"""`Categorizer.fit` on a cluster: the same steps, each done where the documents are; the same model, bit for bit."""
+"""`Categorizer.fit` on a cluster: the same steps next to the documents, and the same model, bit for bit."""
 
 import shutil
 import tempfile
@@ -12,28 +12,29 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.categorizer import Categorizer, Fitted
-from thresher.choices import NO_CHOICE, choose_settings
+from thresher.categorizer import Categorizer
 from thresher.cluster import stored, tasks
 from thresher.cluster.clients import Cluster
-from thresher.cluster.mixing import train_mixed
 from thresher.cluster.tasks import Ints, Named, Size
-from thresher.errors import ParameterError, TextError
-from thresher.kernels.passes import Examples
-from thresher.kernels.rows import Rows
-from thresher.learners.blocks import WIDEST_BLOCK, Blocks
-from thresher.learners.labels import listed_labels
-from thresher.learners.listed_weights import ListedWeights
+from thresher.errors import TextError
+from thresher.kernels.csr import Rows
+from thresher.kernels.mistake_driven import Examples
+from thresher.learners.dense_weights import WIDEST_BLOCK, DenseWeights
+from thresher.learners.sparse_weights import SparseWeights
 from thresher.learners.training import GROUP_WEIGHTS, History, Plan, joined_groups
-from thresher.reservoir import KEPT, Reservoir, kept
-from thresher.settings import constant_of, new_features, new_learner, sized
+from thresher.model.fitting import Fitted, take
+from thresher.model.reservoir import KEPT, Reservoir, kept
+from thresher.model.selection import NO_CHOICE, choose_settings
+from thresher.model.settings import constant_of, new_features, new_learner, sized
+from thresher.model.threshold_tuning import tuned_decisions
+from thresher.rows.labels import listed_labels
+from thresher.support.progress import Report, Step
 from thresher.text.analysers import Text
-from thresher.text.strengths import WEIGHED, frequencies_of
+from thresher.text.tfidf import WEIGHED, frequencies_of
 from thresher.text.vocabulary import Vocabulary
-from thresher.tuning import Report, Step, tuned_decisions
 
-GROUP = WIDEST_BLOCK  # categories that are trained together at the least
-SHARES = 8  # groups for each thread of the cluster: some categories take longer than others
+GROUP = WIDEST_BLOCK  # minimum number of categories trained together
+SHARES = 8  # groups per thread of the cluster: some categories take longer than others
 
 
 def fit(
@@ -42,10 +43,9 @@ def fit(
     cluster: Cluster,
     shared: str | Path | None = None,
     *,
-    mix: int | None = None,
     progress: Report | None = None,
 ) -> Categorizer:
-    """Fit a model to partitions of documents on a cluster; it becomes what `fit` on all of them here would make it.
+    """Fit a model to partitions of documents on a cluster, with the same result as `Categorizer.fit` on all of them.
 
     Parameters
     ----------
@@ -56,18 +56,13 @@ def fit(
         columns.
     cluster : Cluster
     shared : path, optional
-        A folder that the client and all workers see; a temporary one unless told, for workers on this machine.
-    mix : int, optional
-        Share the documents out among so many workers, and mix their weights after each pass: another algorithm, for
-        few categories and very many documents. Thresholds must be fixed.
+        A folder that the client and all workers see. Default: a temporary folder, for workers on this machine.
     progress : callable, optional
-        Called with a `Step` now and then.
+        Called with a `Step` from time to time.
     """
-    if mix is not None and model.settings["thresholds"] != "fixed":
-        raise ParameterError("mix takes fixed thresholds (thresholds='fixed')")
     with _folder(shared) as folder:
         cluster.check(folder)
-        return _Fit(model, cluster.taken(parts), cluster, folder, mix, progress).run()
+        return _Fit(model, cluster.taken(parts), cluster, folder, progress).run()
 
 
 @contextmanager
@@ -88,31 +83,30 @@ class _Fit:
         parts: list[Any],
         cluster: Cluster,
         folder: Path,
-        mix: int | None,
         progress: Report | None,
     ) -> None:
-        self.model, self.parts, self.cluster, self.folder, self.mix = model, parts, cluster, folder, mix
+        self.model, self.parts, self.cluster, self.folder = model, parts, cluster, folder
         self.progress = progress
 
     def run(self) -> Categorizer:
-        """Do all steps."""
-        choice, settings = NO_CHOICE, dict(self.model.settings) | {"n_threads": 1}  # a task has one
+        """Run all steps."""
+        choice, settings = NO_CHOICE, dict(self.model.settings) | {"n_threads": 1}  # a task has one thread
         if settings["choose"] != "nothing":
             named = self._each("name categories", tasks.name_categories)
             names, labels = joined_names(named)
             texts = PartTexts(self, [len(part.ends) - 1 for part in named])
-            choice = choose_settings(settings, self.model.given, texts, labels, len(names), self.progress)
+            choice = choose_settings(settings, self.model.state.given, texts, labels, len(names), self.progress)
         settings |= choice.settings
         names, labels = joined_names(self._counted(settings))
         features, sizes = self._features(settings)
-        features.n_threads = self.model.features.n_threads
+        features.n_threads = self.model.state.features.n_threads
         settings = sized(settings, features.vocabulary.count, len(names)) | {"n_features": features.vocabulary.count}
         reservoir = self._reservoir(settings["n_features"], sizes, labels)
         n_entries = sum(size.entries for size in sizes)
         idf = np.zeros(0, dtype=np.float32)
         if settings["strength"] in WEIGHED:
             counts = features.document_counts.copy()
-            counts[: int(features.has_constant)] = 0  # no row of counts has it
+            counts[: int(features.has_constant)] = 0  # it is not in the rows of counts
             idf = frequencies_of(counts, features.n_documents, n_entries, features.has_constant)
         strong = self._strengths(settings, sizes, idf)
         stored.write_labels(self.folder, "labels", listed_labels(labels))
@@ -122,10 +116,11 @@ class _Fit:
         )
         learner = new_learner(settings | {"n_threads": self.model.settings["n_threads"]})
         learner.fit_strengths(strong, listed_labels(labels), len(names), train=self._train)
-        return self.model.adopt(Fitted(features, learner, names, choice, decisions, idf, reservoir))
+        take(self.model.state, Fitted(features, learner, names, choice, decisions, idf, reservoir))
+        return self.model
 
     def _each(self, name: str, task: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Do something with each partition; returns what came of them in their order."""
+        """Run a task for each partition; return the results in order."""
         return self.cluster.gather(name, [(task, part, *arguments) for part in self.parts], self._report(name))
 
     def _report(self, name: str) -> Callable[[int, int], None] | None:
@@ -144,7 +139,7 @@ class _Fit:
         (n_features,) = self.cluster.gather("merge vocabulary", [merging], None)
         making = [(tasks.make_rows, folder, i, n_features) for i in numbers]
         sizes: list[Size] = self.cluster.gather("make rows", making, self._report("make rows"))
-        stored.remove(folder, "counted-*")  # only now: a worker that dies has its tasks done again by others
+        stored.remove(folder, "counted-*")  # only now: if a worker dies, others run its tasks again
         features = new_features(settings)
         letters, stops = (
             stored.read(folder, "vocabulary.letters", np.uint8),
@@ -156,7 +151,7 @@ class _Fit:
         return features, sizes
 
     def _reservoir(self, n_features: int, sizes: list[Size], labels: list[list[int]]) -> Reservoir:
-        """Keep the documents that `Reservoir.of` would keep of all rows."""
+        """Return the documents that `Reservoir.of` would keep of all rows."""
         starts = np.cumsum([0] + [size.rows for size in sizes])
         chosen = np.unique(np.linspace(0, len(labels) - 1, min(KEPT, len(labels))).astype(np.int64))
         found = []
@@ -178,20 +173,15 @@ class _Fit:
         return stored.read_rows(self.folder, "strong", settings["n_features"])
 
     def _groups(self, n_categories: int, n_features: int) -> list[tuple[int, int]]:
-        """Return ranges of categories: some for each thread of the cluster, none smaller than a block or too large."""
+        """Return ranges of categories: several per thread of the cluster, none smaller than a block or too large."""
         wanted = min(-(-n_categories // (SHARES * self.cluster.n_threads)), GROUP_WEIGHTS // max(n_features, 1))
         size = max(-(-wanted // GROUP) * GROUP, GROUP)
         return [(first, min(first + size, n_categories)) for first in range(0, n_categories, size)]
 
     def _train(
         self, examples: Examples, plan: Plan, n_threads: int, report: Any
-    ) -> tuple[Blocks | ListedWeights, History]:
+    ) -> tuple[DenseWeights | SparseWeights, History]:
         n_features, memory = examples.rows.n_features, self.model.settings["memory"]
-        if self.mix is not None:
-            if not 1 <= self.mix <= len(examples.rows.indptr) - 1:
-                raise ParameterError(f"mix={self.mix} is out of range (allowed: 1 to the number of documents)")
-            cuts = np.linspace(0, len(examples.rows.indptr) - 1, self.mix + 1).astype(np.int64).tolist()
-            return train_mixed(self.cluster, self.folder, list(pairwise(cuts)), examples, plan)
         work = [
             (tasks.train_categories, self.folder, n_features, memory, examples.steps, plan, first, last)
             for first, last in self._groups(plan.n_categories, n_features)
@@ -211,7 +201,7 @@ class _Fit:
 
 
 class PartTexts(Sequence[Text]):
-    """The texts of partitions, fetched where they are asked for: `choose_settings` draws some of them."""
+    """The texts of partitions, fetched on demand; `choose_settings` samples some of them."""
 
     def __init__(self, fit: _Fit, counts: list[int]) -> None:
         self._fit, self._starts = fit, np.cumsum([0, *counts])
@@ -224,13 +214,13 @@ class PartTexts(Sequence[Text]):
     @overload
     def __getitem__(self, index: slice) -> list[Text]: ...
     def __getitem__(self, index: int | slice) -> Text | list[Text]:
-        """Return a text, or some."""
+        """Return one text or a list of texts."""
         numbers = list(range(len(self))[index]) if isinstance(index, slice) else [range(len(self))[index]]
         found = self.at(numbers)
         return found if isinstance(index, slice) else found[0]
 
     def at(self, numbers: list[int]) -> list[Text]:
-        """Return the texts of these numbers, which rise."""
+        """Return the texts with these numbers, which must be increasing."""
         owners = np.searchsorted(self._starts, numbers, side="right") - 1
         work = []
         for part in np.unique(owners).tolist():
@@ -242,7 +232,7 @@ class PartTexts(Sequence[Text]):
 
 
 def joined_names(named: list[Named]) -> tuple[list[str], list[list[int]]]:
-    """Return all names, sorted, and for each document the numbers of its own."""
+    """Return all category names, sorted, and for each document the numbers of its categories."""
     names = sorted({name for part in named for name in part.names})
     if not names:
         raise TextError("there are no categories: no text has one")

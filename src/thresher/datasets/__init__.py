@@ -1,1 +1,1 @@
-"""Corpora in every common form: a path, a stream or a name becomes a stream of documents."""
+"""Read and write corpora in common formats: a path, a stream or a corpus name becomes a stream of documents."""

@@ -1,4 +1,4 @@
-"""What every reader yields, and what writers, evaluation and audit take: a document."""
+"""The `Document` class, which readers yield and which writers, evaluation and audit take."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -9,9 +9,9 @@ _ABOUT = ("dateline",)
 class Document(NamedTuple):
     """A `text` with zero or more `categories`, and an `id` if it has one.
 
-    `fields` holds the parts of the text by name ("title", "body"), where the source tells them apart. `features` holds
-    names and values instead of text, as svmlight files do. `columns` is the record as it was read, so that writers
-    can keep a user's own columns. `place` is where it stands, as "FILE:LINE".
+    `fields` holds the parts of the text by name ("title", "body") if the source separates them. `features` holds
+    feature names and values instead of a text, as in svmlight files. `columns` is the record as it was read, so that
+    writers can keep a user's own columns. `place` is the position in the source, as "FILE:LINE".
 
     >>> Document("wheat rose", ("grain",), "7").categories
     ('grain',)
@@ -27,7 +27,7 @@ class Document(NamedTuple):
 
     @property
     def content(self) -> str | Mapping[str, str]:
-        """What a model reads: the fields, or the text where there are none; not those fields that only tell of it."""
+        """The input of a model: the fields without metadata such as the dateline, or the text if there are none."""
         if not self.fields:
             return self.text
         return {name: part for name, part in self.fields.items() if name not in _ABOUT} or self.text

@@ -1,7 +1,7 @@
-"""The lines of a source as bytes of UTF-8, with their numbers; readers of line formats take them from here.
+"""Read the numbered lines of a source as UTF-8 bytes, for the readers of line-based formats.
 
-Lines end at "\\n" or "\\r\\n" and nowhere else, whatever other characters a text holds; at "\\r" too, where a file
-begins with lines that end so.
+Lines end at "\\n" or "\\r\\n" only, whatever other characters a text holds. They also end at "\\r" if the first lines
+of the file do.
 """
 
 import codecs
@@ -9,12 +9,12 @@ import io
 import re
 from collections.abc import Callable, Iterator
 
-from thresher.datasets.decompression import BUFFER, Pieces, Source, looked_at, name_of, open_bytes
+from thresher.datasets.compression import BUFFER, Pieces, Source, looked_at, name_of, open_bytes
 from thresher.datasets.document import Document
 from thresher.datasets.options import ReadOptions
 from thresher.errors import DataError
 
-# UTF-32 comes first: one of its marks begins with one of UTF-16's.
+# UTF-32 comes first because one of its byte order marks begins with one of UTF-16.
 _OTHER_MARKS = {
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
@@ -30,12 +30,12 @@ _OLD_MAC = re.compile(rb"\r(?!\n)")
 
 
 def _has_line(head: bytes) -> bool:
-    """Tell whether the end of a line that is not blank is among these bytes."""
+    """Return whether the bytes contain the end of a line that is not blank."""
     return b"\n" in head.removeprefix(codecs.BOM_UTF8).lstrip()
 
 
 def check_mark(head: bytes) -> None:
-    """Raise a DataError, without the place, for the marks of other encodings than UTF-8, and of what is no text."""
+    """Raise a DataError, without the place, for the marks of encodings other than UTF-8 and of binary formats."""
     encoding = next((encoding for mark, encoding in _OTHER_MARKS.items() if head.startswith(mark)), None)
     if encoding:
         raise DataError(f"begins with the byte order mark of {encoding} (use --encoding {encoding.lower()})")
@@ -45,16 +45,16 @@ def check_mark(head: bytes) -> None:
 
 
 def not_text(byte: int, column: int, options: ReadOptions) -> DataError:
-    """Return the error, without the place, for a byte that is none of the encoding's."""
+    """Return the error, without the place, for a byte that is invalid in the encoding."""
     advice = "use --encoding latin-1" if options.is_utf8 else "use another --encoding"
     name = "UTF-8" if options.is_utf8 else options.codec
     return DataError(f"byte 0x{byte:02x} at column {column} is not {name} ({advice} or --decode-errors replace)")
 
 
 class Lines:
-    """The lines of one source, each with its number and without its end.
+    """The lines of one source, as (number, line) pairs without line endings.
 
-    A line that is too long comes as a DataError; `name` is what messages call the source.
+    A line that is too long is replaced by a DataError. `name` is the name of the source in messages.
 
     >>> import io
     >>> list(Lines(io.BytesIO(b"one\\r\\ntwo"), ReadOptions()))
@@ -71,7 +71,7 @@ class Lines:
             raise
 
     def _begin(self) -> None:
-        """Look at the first bytes, and drop the mark that UTF-8 files may begin with."""
+        """Inspect the first bytes, and drop the byte order mark of UTF-8."""
         if not self.options.is_utf8:
             self._stream = io.BufferedReader(_Recoded(self._stream, self.name, self.options), BUFFER)
         self._head, self._stream = looked_at(self._stream, _has_line)
@@ -84,25 +84,25 @@ class Lines:
             raise self.at(1, str(error)) from None
 
     def peek(self) -> bytes:
-        """Return the first bytes, of the first line that is not blank at the least, without reading them."""
+        """Return the first bytes without consuming them, normally up to the first line that is not blank."""
         return self._head
 
     def close(self) -> None:
-        """Close a source that will not be read."""
+        """Close the source without reading it."""
         self._stream.close()
 
     def pieces(self) -> Iterator[bytes]:
-        """Yield all bytes in order, for formats whose records do not keep to lines."""
+        """Yield all bytes in order, for formats whose records are not lines."""
         with self._stream:
             while piece := self._stream.read1(BUFFER):
                 yield piece
 
     def at(self, line: int, what: str) -> DataError:
-        """Return the error to be raised, or yielded, for a line."""
+        """Return the error to raise or yield for a line."""
         return DataError(f"{self.name}:{line}: {what}")
 
     def text(self, line: bytes) -> str:
-        """Return a line as text; raises a DataError, without the place, that names the first byte which is none."""
+        """Return a line as text, or raise a DataError, without the place, that names the first invalid byte."""
         try:
             return line.decode("utf-8", self.options.decode_errors)
         except UnicodeDecodeError as error:
@@ -110,11 +110,11 @@ class Lines:
             raise not_text(self._original(line[error.start :]), column, self.options) from None
 
     def _original(self, rest: bytes) -> int:
-        """Return the byte of the source that became what no text begins with."""
+        """Return the invalid byte as it was in the source, before it was recoded to UTF-8."""
         return rest[0] if self.options.is_utf8 else ord(rest[:3].decode("utf-8", "surrogatepass")) & 0xFF
 
     def documents(self, parse: Callable[[int, bytes], Document]) -> Iterator[Document | DataError]:
-        """Yield what is made of each line that is not blank, and a DataError with its place where that fails."""
+        """Yield the document of each line that is not blank, or a DataError with its place if `parse` fails."""
         for number, line in self:
             if isinstance(line, DataError):
                 yield line
@@ -125,7 +125,7 @@ class Lines:
                     yield self.at(number, str(error))
 
     def __iter__(self) -> Iterator[tuple[int, bytes | DataError]]:
-        """Yield (number, line), and a DataError in place of a line that is too long."""
+        """Yield (number, line) pairs, with a DataError in place of a line that is too long."""
         old_mac = b"\n" not in self._head and _OLD_MAC.search(self._head)
         ended = self._at_returns if old_mac else self._at_newlines
         with self._stream:
@@ -138,7 +138,7 @@ class Lines:
         )
 
     def _at_newlines(self) -> Iterator[bytes | None]:
-        """Yield lines without their ends, None for one as soon as it is too long: its end may never come."""
+        """Yield lines without their endings, or None as soon as a line is too long, since its end may never come."""
         read, most = self._stream.readline, self.options.longest + 2
         while line := read(most):
             if line[-1] == 10:
@@ -151,7 +151,7 @@ class Lines:
             yield line if len(line) <= self.options.longest else None
 
     def _at_returns(self) -> Iterator[bytes | None]:
-        """Yield the lines of a file whose lines end at returns."""
+        """Yield the lines of a file whose lines end with carriage returns."""
         held, overlong = b"", False
         while block := self._stream.read1(BUFFER):
             if block.endswith(b"\r"):
@@ -171,7 +171,7 @@ class Lines:
 
 
 class _Recoded(Pieces):
-    """The bytes of another encoding as UTF-8; a byte that is none becomes a lone surrogate, which is no text either."""
+    """Recode another encoding to UTF-8; an invalid byte becomes a lone surrogate, which `Lines.text` then rejects."""
 
     def __init__(self, stream: io.BufferedReader, name: str, options: ReadOptions) -> None:
         super().__init__(stream)
@@ -181,7 +181,7 @@ class _Recoded(Pieces):
         self._lines, self._ended = 1, False
 
     def piece(self) -> bytes:
-        """Return the next characters; some bytes are not yet a whole one."""
+        """Return the next characters as UTF-8, reading on while the bytes are an incomplete character."""
         while not self._ended:
             block = self._stream.read1(BUFFER)
             self._ended = not block

@@ -1,4 +1,4 @@
-"""How a corpus is to be read: what callers may settle, and what is guessed where they do not."""
+"""The options for reading a corpus, with their defaults and checks."""
 
 import codecs
 from dataclasses import dataclass
@@ -11,33 +11,35 @@ MOST_CATEGORIES = 1_000
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What a reader is told; every reader takes what concerns it.
+    """The options for reading a corpus; each reader uses those that apply to it.
 
     Parameters
     ----------
     text, categories : tuple of str
-        The fields or columns that hold them; empty: guessed by name.
+        The fields or columns that hold the text and the categories. If empty, they are guessed by name.
     id : str
-        The field or column that names a document; empty: guessed, or else the number of its line.
+        The field or column that holds the id. If empty, it is guessed by name, or else the line number is the id.
     separator : str or None
-        What separates several categories in one cell; None: "|" in cells of CSV and TSV, and nothing elsewhere.
+        The separator between categories in one cell. None means "|" in CSV and TSV, a comma in svmlight files,
+        whitespace in LibMultiLabel files, and no separator elsewhere.
     delimiter : str or None
-        What separates columns; None: the format's own.
+        The delimiter between columns. None means that of the format.
     quoting : bool
-        Whether quotes in CSV and TSV enclose fields, or are characters like others.
+        Whether quotes enclose fields in CSV and TSV, or are ordinary characters.
     encoding, decode_errors : str or None, str
-        How bytes become text: None is UTF-8, and Latin-1 for SGML. "strict" refuses a byte that does not fit,
-        "replace" puts U+FFFD in its place.
+        The encoding, where None means UTF-8, or Latin-1 for SGML. An invalid byte is an error with "strict" and
+        becomes U+FFFD with "replace".
     labelled : bool
-        Refuse a source that has no place for categories.
+        Whether to raise an error for a source without categories, such as plain text or CSV without their column.
     allow_empty : bool
-        Take a source without documents.
+        Whether to accept a source without documents.
     skip_bad, max_bad : bool, int or None
-        Skip records that cannot be read, at most so many, instead of stopping at the first.
+        Whether to skip records that cannot be read, and the maximum number of them. By default, the first one is an
+        error.
     longest : int
-        The size in bytes beyond which a record is refused; less than 2 GB.
+        The maximum size of a record in bytes, less than 2 GB.
     label_prefix : str
-        What marks a category in fastText's format.
+        The prefix of categories in the fastText format.
     """
 
     text: tuple[str, ...] = ()
@@ -60,33 +62,33 @@ class ReadOptions:
             given = getattr(self, name)
             object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
         try:
-            " ".encode(self.codec)  # codecs.lookup knows some that are none for text
+            " ".encode(self.codec)  # codecs.lookup also accepts codecs that are not text encodings
         except (LookupError, ValueError):
             allowed = "utf-8, latin-1, cp1252, ..."
-            raise ParameterError(f"encoding={self.encoding!r} is unknown (allowed: {allowed})") from None
-        if codecs.lookup(self.codec).name == "utf-7":  # in pieces Python reads other text, or sees no error
-            raise ParameterError(f"encoding={self.encoding!r} cannot be relied on (convert it to utf-8 first)")
+            raise ParameterError.of("encoding", self.encoding, f"is unknown (allowed: {allowed})") from None
+        if codecs.lookup(self.codec).name == "utf-7":  # decoding it in pieces gives other text, or hides errors
+            raise ParameterError.of("encoding", self.encoding, "cannot be relied on (convert it to utf-8 first)")
         if self.decode_errors not in ("strict", "replace"):
-            raise ParameterError(f"decode_errors={self.decode_errors!r} is unknown (allowed: strict, replace)")
+            raise ParameterError.of("decode_errors", self.decode_errors, "is unknown (allowed: strict, replace)")
         if not self.label_prefix or " " in self.label_prefix:
-            raise ParameterError(f"label_prefix={self.label_prefix!r} marks nothing (allowed: one word)")
+            raise ParameterError.of("label_prefix", self.label_prefix, "marks nothing (allowed: one word)")
         if self.separator == "":
-            raise ParameterError("separator='' separates nothing (allowed: None or at least one character)")
+            raise ParameterError.of("separator", "", "separates nothing (allowed: None or at least one character)")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '\r\n"'):
-            raise ParameterError(f"delimiter={self.delimiter!r} is out of range (allowed: one character)")
+            raise ParameterError.of("delimiter", self.delimiter, "is out of range (allowed: one character)")
         for name, least in (("longest", 1), ("max_bad", 0)):
             number = getattr(self, name)
             if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < least):
-                raise ParameterError(f"{name}={number!r} is out of range (allowed: a whole number from {least})")
+                raise ParameterError.of(name, number, f"is out of range (allowed: a whole number from {least})")
         if self.longest > MOST_BYTES:
-            raise ParameterError(f"longest={self.longest} is out of range (allowed: up to {MOST_BYTES:,})")
+            raise ParameterError.of("longest", self.longest, f"is out of range (allowed: up to {MOST_BYTES:,})")
 
     @property
     def is_utf8(self) -> bool:
-        """Whether the bytes are read as they are."""
+        """Whether the encoding is UTF-8, so that bytes are read unchanged."""
         return codecs.lookup(self.codec).name == "utf-8"
 
     @property
     def codec(self) -> str:
-        """The encoding, where none is given the usual one."""
+        """The encoding; UTF-8 by default."""
         return "utf-8" if self.encoding is None else self.encoding

@@ -1,1 +1,4 @@
-"""Compiled loops over plain arrays, with no classes, strings or files in them; and how they are compiled and kept."""
+"""Numba kernels over plain arrays, and the code that compiles and caches them.
+
+Kernels use no files, no strings and no classes other than named tuples.
+"""

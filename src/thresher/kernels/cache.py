@@ -1,9 +1,9 @@
-"""Compiled kernels on the disk, where a file that is torn or changed counts as none; `compiler.py` gives kernels one.
+"""On-disk cache of compiled kernels that treats damaged files as missing; `compiler` uses it.
 
-Numba takes whatever it finds in its files, which are written without being synced: after a crash of the machine, half
-a file would end every later process, or be run. It also numbers them in an index that two processes may write at once,
-and one's number then means the other's code. Here what was compiled for the same types has a file of its own, with a
-digest at its end, and what cannot be read is compiled anew.
+Numba trusts its cache files but writes them without syncing. After a machine crash, a half-written file would stop
+every later process, or be executed. Numba also numbers its files in an index that two processes may write at the same
+time, after which one's number may refer to the other's code. Here each combination of argument types has a file of its
+own with a digest at its end, and a kernel whose file cannot be read is compiled again.
 """
 
 # mypy: allow-untyped-calls
@@ -24,10 +24,10 @@ _DIGEST = hashlib.sha256().digest_size
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc, unused-ignore]
-    """What was compiled of one kernel; a change of any of the sources makes it stale.
+    """The cached code of one kernel; a change to any kernel source makes it stale.
 
-    Numba itself looks at the kernel's own file alone. Kernels are compiled into one another, so a kernel would
-    otherwise go on with what its callee was before.
+    Numba only checks the kernel's own file. Kernels are compiled into one another, so a kernel would otherwise keep an
+    outdated version of its callee.
     """
 
     def __init__(self, function: Any, sources: str) -> None:
@@ -36,27 +36,27 @@ class KernelCache(FunctionCache):  # type: ignore[misc, unused-ignore]
         self._cache_file = CheckedFiles(self._cache_path, self._impl.filename_base, sources)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return compiled code; None if there is none that can be used."""
-        with suppress(Exception):  # whatever unpacking raises
+        """Return the compiled code, or None if no usable code is cached."""
+        with suppress(Exception):  # unpacking may raise any exception
             return super().load_overload(sig, target_context)
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep compiled code, if the disk has room and the folder is still there."""
+        """Save compiled code if the disk has room and the folder still exists."""
         with suppress(OSError):
             super().save_overload(sig, data)
 
 
 class CheckedFiles(IndexDataCacheFile):  # type: ignore[misc, unused-ignore]
-    """A file for each key, that is for the types of the arguments and the kind of processor, with or without bounds."""
+    """Cache files, one per key: argument types, processor, and whether bounds are checked."""
 
     def save(self, key: Any, data: Any) -> None:
-        """Write a file, whole or not at all."""
+        """Write a file completely or not at all."""
         written = (self._version, self._source_stamp, data)
         self._save_data(self._name(key), written)
 
     def load(self, key: Any) -> Any:
-        """Return what was written; None if it is not there, not whole, or stale."""
+        """Return the saved data, or None if it is missing, damaged or stale."""
         path = Path(self._cache_path) / self._name(key)
         if not path.exists() or not _is_whole(path.read_bytes()):
             return None
@@ -64,7 +64,8 @@ class CheckedFiles(IndexDataCacheFile):  # type: ignore[misc, unused-ignore]
         return data if (version, stamp) == (self._version, self._source_stamp) else None
 
     def _name(self, key: Any) -> str:
-        checked = bool(getattr(config, "BOUNDSCHECK", False))  # it is compiled in, and no key of Numba's tells it
+        # The check is compiled into the code, but is not part of Numba's key.
+        checked = bool(getattr(config, "BOUNDSCHECK", False))
         number = int(hashlib.sha256(repr((key, checked)).encode()).hexdigest()[:15], 16)
         return str(self._data_name_pattern.format(number=number))
 
@@ -77,5 +78,8 @@ class CheckedFiles(IndexDataCacheFile):  # type: ignore[misc, unused-ignore]
 
 
 def _is_whole(content: bytes) -> bool:
-    """Tell whether bytes end with the digest of the rest, which whoever reads them from the start never reaches."""
+    """Return whether the content ends with the digest of all that precedes it.
+
+    A reader that starts at the beginning never reaches the digest.
+    """
     return hashlib.sha256(content[:-_DIGEST]).digest() == content[-_DIGEST:]

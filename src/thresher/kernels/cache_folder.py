@@ -1,32 +1,39 @@
-"""Where compiled kernels may be kept: what lies there is run, so nobody else may write there; `cache.py` asks."""
+"""Choice of a folder for compiled kernels that nobody else can write to; `cache` calls it.
+
+Cached kernels are executed, so anyone who can write there can run code.
+"""
 
 import hashlib
+import logging
 import os
 import stat
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from thresher.notices import tell
+_log = logging.getLogger(__name__)
 
 _ANYONE = ("anyone", -1)
 
 
 @lru_cache
 def safe_folder(folder: Path, program: Path) -> Path:
-    """Return a folder in which only we may write, or those who may write the program's own; else a private one.
+    """Return `folder` if it is safe, or else a private folder.
 
-    RuntimeError if there is none.
+    Raise a RuntimeError if there is no safe folder.
     """
     if is_safe(folder, program):
         return folder
     own = _private_folder(program)
-    tell(f"{folder}: others may write there, and what is there would be run; compiled kernels are kept in {own}")
+    _log.info(f"{folder}: others may write there, and what is there would be run; compiled kernels are kept in {own}")
     return own
 
 
 def is_safe(folder: Path, program: Path) -> bool:
-    """Tell whether nobody can put something into a folder, or another in its place, who cannot change the program."""
+    """Return whether only trusted users can write to a folder or replace it.
+
+    Trusted are root, the current user and group, and those who can write to the program's own folder.
+    """
     if os.name != "posix":
         return True
     trusted = {("user", 0), ("user", os.geteuid()), ("group", os.getegid()), *_writers(program)}
@@ -46,9 +53,10 @@ def _writers(folder: Path) -> Iterator[tuple[str, int]]:
 
 
 def _private_folder(program: Path) -> Path:
-    """Return a folder within the user's cache that is open to nobody else, made if it is not there."""
+    """Return a folder in the user's cache that is closed to others; create it if needed."""
     given = Path(os.environ.get("XDG_CACHE_HOME") or ".")
-    name = hashlib.sha256(bytes(program)).hexdigest()[:16]  # two installations do not write over one another's
+    # Two installations must not overwrite each other's kernels.
+    name = hashlib.sha256(bytes(program)).hexdigest()[:16]
     try:
         own = (given if given.is_absolute() else Path.home() / ".cache") / "thresher" / "kernels" / name
         own.mkdir(mode=0o700, parents=True, exist_ok=True)

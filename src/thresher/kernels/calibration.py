@@ -1,4 +1,7 @@
-"""Loops of the decisions: the likeliest slope of a probability, and folds of documents; `decisions.py` calls them."""
+"""Kernels for calibration and cross-validation: the slope of a sigmoid, and folds of documents.
+
+`model.decisions` and `rows.folds` call them.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +18,10 @@ _NEWTON_ENDS = 1e-9
 def likeliest_slope(
     margins: NDArray[np.float64], targets: NDArray[np.float64], smallest: float, largest: float
 ) -> float:
-    """Return the slope for which sigmoid(slope x margin) makes the targets most likely, by Newton's steps upwards.
+    """Return the slope for which sigmoid(slope x margin) makes the targets most likely.
 
-    The sums are made in the order of the array.
+    Newton's method starts at `smallest` and moves upwards, to `largest` at most. Sums are made in the order of the
+    array.
     """
     count = len(margins)
     found, rounded = np.empty(count, dtype=np.float64), np.empty(count, dtype=np.float64)
@@ -32,7 +36,7 @@ def likeliest_slope(
         for j in range(count):
             gradient += margins[j] * (found[j] - targets[j])
             curvature += margins[j] * margins[j] * found[j] * (1.0 - found[j])
-        # The curvature falls as the slope grows, so that a step from below never passes the zero of the gradient.
+        # The curvature falls as the slope grows, so a step from below never overshoots the zero of the gradient.
         if gradient >= 0 or slope == largest:
             break
         step = -gradient / max(curvature, 1e-300)
@@ -50,9 +54,10 @@ def write_folds(
     n_folds: int,
     fold_of: NDArray[np.int64],
 ) -> None:
-    """Place documents in `order`, each in the fold with the fewest of its rarest category, of these in the smallest.
+    """Write the fold of each document, placed in `order`, into `fold_of`.
 
-    No fold may be larger than the others by more than one.
+    A document goes to the fold with the fewest positives of its rarest category or, in a tie, to the smallest of these.
+    Fold sizes differ by at most one.
     """
     held = np.zeros((labels.shape[1], n_folds), dtype=np.int64)
     sizes, whole_rounds = np.zeros(n_folds, dtype=np.int64), len(order) // n_folds

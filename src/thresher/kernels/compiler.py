@@ -1,12 +1,14 @@
-"""How every kernel is compiled: cached on disk, free of the interpreter lock, IEEE arithmetic to the letter.
+"""Compilation of kernels: cached on disk, without the GIL, and with strict IEEE arithmetic.
 
-Where no folder for the cache may be written to, kernels are compiled anew in each process. No fastmath
-and no parallel reductions: the compiled result equals the interpreted one bit for bit.
+If no cache folder is writable, kernels are compiled again in each process. Kernels use neither fastmath nor parallel
+reductions, so the compiled result equals the interpreted one bit for bit.
 """
 
 import hashlib
+import logging
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -14,8 +16,8 @@ from numba import config, njit
 from numba.core import event
 
 from thresher.kernels.cache import KernelCache
-from thresher.notices import tell
 
+_log = logging.getLogger(__name__)
 Function = TypeVar("Function", bound=Callable[..., object])
 
 COMPILED: bool = not getattr(config, "DISABLE_JIT", False)
@@ -23,21 +25,23 @@ BOUNDSCHECK: bool = bool(getattr(config, "BOUNDSCHECK", False))
 
 
 class _Announcement(event.Listener):  # type: ignore[misc, unused-ignore]
-    """Tells of the first compilation in this process: the others follow, and all are kept if they can be."""
+    """Announces the first compilation in this process, but not the ones that follow."""
 
     def on_start(self, event: Any) -> None:
-        """Tell once."""
+        """Send the notice, once per process."""
         dispatcher = event.data["dispatcher"]
         if _announced or not dispatcher.py_func.__module__.startswith("thresher"):
             return
         _announced.append(event)
         if dispatcher._cache.cache_path is None:
-            tell("compiling for this machine, which takes some seconds each time (set NUMBA_CACHE_DIR to keep it) ...")
+            _log.info(
+                "compiling for this machine, which takes some seconds each time (set NUMBA_CACHE_DIR to keep it) ..."
+            )
         else:
-            tell("compiling for this machine, which takes some seconds and is done once ...")
+            _log.info("compiling for this machine, which takes some seconds and is done once ...")
 
     def on_end(self, event: Any) -> None:
-        """Tell nothing."""
+        """Do nothing."""
 
 
 _announced: list[Any] = []
@@ -45,20 +49,22 @@ event.register("numba:compile", _Announcement())  # type: ignore[no-untyped-call
 
 
 def kernel(function: Function) -> Function:
-    """Compile `function` with Numba, unless NUMBA_DISABLE_JIT asks for plain Python."""
+    """Compile `function` with Numba, unless NUMBA_DISABLE_JIT is set."""
     compiled = njit(nogil=True)(function)
     if COMPILED:
-        with suppress(RuntimeError):  # no folder for the cache may be written to
-            compiled._cache = KernelCache(function, _SOURCES)  # type: ignore[attr-defined, unused-ignore]
+        with suppress(RuntimeError):  # no cache folder is writable
+            compiled._cache = KernelCache(function, _digest_of(Path(function.__code__.co_filename).parent))  # type: ignore[attr-defined, unused-ignore]
     return cast(Function, compiled)
 
 
-def _sources() -> str:
-    """Return a digest of all kernels, by what is in them: copies, and layers of an image, have other times."""
-    found = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        found.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return found.hexdigest()
+@cache
+def _digest_of(folder: Path) -> str:
+    """Return a digest of the source of all kernels in a folder and in this one, whose kernels they may call.
 
-
-_SOURCES = _sources()
+    It reads the contents, because modification times differ between copies and between image layers.
+    """
+    digest = hashlib.sha256()
+    for place in dict.fromkeys((Path(__file__).parent, folder)):
+        for path in sorted(place.glob("*.py")):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()

@@ -1,4 +1,7 @@
-"""Names made of other names: n-grams, pairs, prefixes and the pieces of a word. `text.analysers` calls it."""
+"""Kernels that build names from other names: n-grams, pairs, prefixes and pieces of words.
+
+`text.token_features` calls them.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +13,7 @@ HASH, UNDERSCORE = 35, 95
 
 @kernel
 def joined_length(stops: NDArray[np.int64], members: NDArray[np.int64]) -> int:
-    """Return how many letters the joined names take, with a mark between any two."""
+    """Return the number of bytes of the joined names, with one mark between any two."""
     total = members.shape[0] * (members.shape[1] - 1)
     for member in members.reshape(-1):
         total += stops[member] - (stops[member - 1] if member > 0 else 0)
@@ -19,7 +22,7 @@ def joined_length(stops: NDArray[np.int64], members: NDArray[np.int64]) -> int:
 
 @kernel
 def precedes(letters: NDArray[np.uint8], stops: NDArray[np.int64], left: int, right: int) -> bool:
-    """Tell whether one name stands before another in the order of their bytes."""
+    """Return whether one name precedes another in byte order."""
     i, j = stops[left - 1] if left > 0 else 0, stops[right - 1] if right > 0 else 0
     while i < stops[left] and j < stops[right]:
         if letters[i] != letters[j]:
@@ -30,9 +33,9 @@ def precedes(letters: NDArray[np.uint8], stops: NDArray[np.int64], left: int, ri
 
 @kernel
 def order_pairs(letters: NDArray[np.uint8], stops: NDArray[np.int64], pairs: NDArray[np.int64]) -> int:
-    """Put the two names of each pair into the order of their bytes, and those that differ to the front; writes `pairs`.
+    """Sort the two names of each pair by their bytes, and move pairs of different names to the front; writes `pairs`.
 
-    Returns how many differ.
+    Return the number of pairs of different names.
     """
     count = 0
     for row in range(len(pairs)):
@@ -54,7 +57,7 @@ def join_names(
     joined: NDArray[np.uint8],
     joined_stops: NDArray[np.int64],
 ) -> None:
-    """Write the names of each row of `members` one behind the other, with the byte `mark` between any two."""
+    """Write the names of each row of `members` one after another, with the byte `mark` between any two."""
     place = 0
     for row in range(members.shape[0]):
         for column in range(members.shape[1]):
@@ -70,7 +73,7 @@ def join_names(
 
 @kernel
 def next_character(letters: NDArray[np.uint8], i: int) -> int:
-    """Return where the character after the one at i starts, in UTF-8."""
+    """Return where the UTF-8 character after the one at `i` starts."""
     i += 1
     while i < len(letters) and letters[i] & 0xC0 == 0x80:
         i += 1
@@ -81,9 +84,9 @@ def next_character(letters: NDArray[np.uint8], i: int) -> int:
 def write_pieces(
     padded: NDArray[np.uint8], size: int, pieces: NDArray[np.uint8], stops: NDArray[np.int64], count: int
 ) -> int:
-    """Write all runs of `size` characters of a padded name, a `#` before each, behind the `count` that are there.
+    """Append all runs of `size` characters of a padded name, each after a `#`, to the `count` existing pieces.
 
-    Returns the new count.
+    Return the new count.
     """
     first, last = 0, 0
     for _ in range(size):
@@ -110,7 +113,10 @@ def cut_names(
     stops: NDArray[np.int64],
     owners: NDArray[np.int64],
 ) -> int:
-    """Write the pieces of sizes[0] to sizes[1] characters of each name, set between two `_`, and whose they are."""
+    """Write the pieces of sizes[0] to sizes[1] characters of each name, padded with a `_` at each end.
+
+    Write the name of each piece into `owners`, and return the number of pieces.
+    """
     padded = np.empty(len(letters) + 2, dtype=np.uint8)
     count = start = 0
     for name in range(len(ends)):

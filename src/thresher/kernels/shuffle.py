@@ -1,6 +1,7 @@
-"""The order of a shuffled pass, from integer arithmetic of our own: the same on every machine and NumPy version.
+"""The order of a shuffled pass, which is the same on every machine and with every NumPy version.
 
-The generator is L'Ecuyer's combination of two linear congruences (1988); its products fit into 64 bits.
+It needs only integer arithmetic. The generator is L'Ecuyer's combination of two linear congruential generators (1988),
+whose products fit into 64 bits.
 """
 
 import numpy as np
@@ -14,7 +15,7 @@ _WARM_UP = 16
 
 
 def seeded_state(seed: int) -> NDArray[np.int64]:
-    """Return the generator's state for a seed, run in a little so that neighbouring seeds part."""
+    """Return the generator's state for a seed, after a warm-up that separates neighboring seeds."""
     state = np.array([seed % (_MODULUS_1 - 1) + 1, seed // (_MODULUS_1 - 1) % (_MODULUS_2 - 1) + 1], dtype=np.int64)
     shuffle_rows(np.zeros(_WARM_UP, dtype=np.int64), state)
     return state
@@ -22,7 +23,7 @@ def seeded_state(seed: int) -> NDArray[np.int64]:
 
 @kernel
 def shuffle_rows(order: NDArray[np.int64], state: NDArray[np.int64]) -> None:
-    """Shuffle `order` in place (Fisher and Yates), one draw a position from the last to the first; advances `state`."""
+    """Shuffle `order` in place (Fisher-Yates, one draw per position from last to first); advances `state`."""
     for i in range(len(order) - 1, -1, -1):
         state[0] = state[0] * _FACTOR_1 % _MODULUS_1
         state[1] = state[1] * _FACTOR_2 % _MODULUS_2

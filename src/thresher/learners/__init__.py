@@ -1,6 +1,6 @@
-"""The paper's three learners and Regularized Winnow on sparse rows: state, fit, partial_fit and score."""
+"""The paper's three learners and Regularized Winnow, for sparse rows: fit, partial_fit and score."""
 
-from thresher.kernels.rows import Labels, Rows
+from thresher.kernels.csr import Labels, Rows
 from thresher.learners.balanced_winnow import BalancedWinnow
 from thresher.learners.perceptron import Perceptron
 from thresher.learners.positive_winnow import PositiveWinnow

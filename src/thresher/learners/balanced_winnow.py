@@ -1,4 +1,4 @@
-"""Balanced Winnow: two weights a feature, so that a feature may speak against a category."""
+"""Balanced Winnow: two weights per feature, so that a feature can count against a category."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,23 +6,23 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.kernels.weights import BALANCED_WINNOW, Steps
-from thresher.learners.learner import MistakeDrivenLearner
+from thresher.kernels.dense_weights import BALANCED_WINNOW, Steps
+from thresher.learners.base import MistakeDrivenLearner
 from thresher.learners.parameters import WINNOW_STEPS, Range
 from thresher.learners.settings import WinnowSettings
-from thresher.learners.steps import multiplicative_steps
+from thresher.learners.step_sizes import multiplicative_steps
 
 
 @dataclass(kw_only=True, eq=False)
 class BalancedWinnow(WinnowSettings, MistakeDrivenLearner):
     """Balanced Winnow (section 3); with its default settings it is the paper's best version, BalancedWinnow+.
 
-    Each feature has two weights, and a document is accepted where
+    Each feature has two weights, and a document is accepted if
 
         sum of (w+ - w-) x strength > theta.
 
-    On a mistake on a positive document, w+ <- alpha w+ and w- <- beta w- for its active features; on a negative one,
-    w+ <- beta w+ and w- <- alpha w-. The weights start at w+ = 2 theta / d and w- = theta / d.
+    On a mistake on a positive document, w+ <- alpha w+ and w- <- beta w- for its active features. On a mistake on a
+    negative one, w+ <- beta w+ and w- <- alpha w-. The weights start at w+ = 2 theta / d and w- = theta / d.
 
     Its parameters are those of `WinnowSettings`.
 

@@ -1,4 +1,4 @@
-"""What a mistake is and what it does, as the kernels want it, from a learner's parameters; `learner` builds on it."""
+"""The rule of a learner in the form that kernels need, derived from its parameters; `base` builds on it."""
 
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.kernels.rows import Rows
-from thresher.kernels.weights import Rule, Steps, weight_after_one_step
-from thresher.learners.blocks import Start
+from thresher.kernels.csr import Rows
+from thresher.kernels.dense_weights import Rule, Steps, weight_after_one_step
+from thresher.learners.dense_weights import Start
 from thresher.learners.parameters import SHARED, Range, check_parameters
 from thresher.learners.settings import Settings
 from thresher.learners.training import Discarding, Schedule
@@ -16,7 +16,7 @@ from thresher.learners.training import Discarding, Schedule
 
 @dataclass(kw_only=True, eq=False)
 class MistakeRule(Settings):
-    """The rule of a learner: where weights start, which scores are mistakes, what a step is, when features are dropped.
+    """The rule of a learner: starting weights, mistakes, steps, and when features are discarded.
 
     Its parameters are those of `Settings`.
     """
@@ -32,11 +32,12 @@ class MistakeRule(Settings):
     def _steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
         raise NotImplementedError
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Raise a ParameterError for the first parameter that is out of range."""
         check_parameters(self.get_params(), SHARED | self.steps)
 
     def _measured(self, rows: Rows) -> float:
-        """Return d: as given, or the average number of active features, at least one."""
+        """Return d: the given value, or the average number of active features, at least 1."""
         if self.average_active is not None:
             return float(self.average_active)
         return max(len(rows.indices) / (len(rows.indptr) - 1), 1.0)
@@ -45,14 +46,15 @@ class MistakeRule(Settings):
         """Return the weight at which a document of average length scores theta."""
         return self.theta if self.normalize else self.theta / average_active
 
-    def _start(self, average_active: float) -> Start:
+    def start_weights(self, average_active: float) -> Start:
+        """Return the weights that a feature starts with, if documents have `average_active` active features."""
         base = self._base(average_active)
         positive, negative = (2 * base, base) if self.balanced else (base, 0.0)
         late_zero = self.sparse or self.late_start == "zero"
         return Start(np.float32(positive), np.float32(negative), self.balanced, self.discard, self.average, late_zero)
 
     def _rule(self, average_active: float, revive: bool) -> Rule:
-        start, theta = self._start(average_active), np.float32(self.theta)
+        start, theta = self.start_weights(average_active), np.float32(self.theta)
         if self.threshold_range is None:
             low, high = np.nextafter(theta, np.float32(np.inf)), theta
         else:
@@ -60,7 +62,7 @@ class MistakeRule(Settings):
         return Rule(self.rule, low, high, start.positive, start.negative, revive, np.float32(self._rate()))
 
     def _rate(self) -> float:
-        """Return how fast dual weights move; only Regularized Winnow has them."""
+        """Return the rate of dual weights; only Regularized Winnow has them."""
         return 0.0
 
     def _schedule(self, average_active: float) -> Schedule:
@@ -71,9 +73,9 @@ class MistakeRule(Settings):
         return Schedule(self.max_passes, self.shuffle, self.seed, discarding)
 
     def filtering_range(self, average_active: float) -> tuple[np.float32, np.float32]:
-        """Return the weights between which features are discarded, where `average_active` features are active.
+        """Return the range of weights whose features are discarded, given `average_active` active features.
 
-        The paper's range is found by the kernels' own steps: one demotion and one promotion of a starting weight.
+        For the paper's range, the kernels themselves demote and promote a starting weight once.
         """
         if not isinstance(self.discard_range, str):
             return np.float32(self.discard_range[0]), np.float32(self.discard_range[1])
@@ -84,7 +86,7 @@ class MistakeRule(Settings):
         return -half, half
 
     def _after_one_step(self, average_active: float) -> tuple[np.float32, np.float32]:
-        """Return what a starting weight becomes by one demotion, and by one promotion."""
+        """Return a starting weight after one demotion, and after one promotion."""
         rule, steps = self._rule(average_active, revive=False), self._steps(average_active, np.ones(1))
         down, up = (np.float32(weight_after_one_step(rule, steps, promote)) for promote in (False, True))
         return down, up

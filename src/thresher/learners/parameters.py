@@ -1,4 +1,4 @@
-"""The rules that the learners' parameters obey, as data: one line a parameter, checked in one place."""
+"""Allowed values of the learners' parameters, one line per parameter, and their validation."""
 
 from collections.abc import Callable, Mapping
 from math import isfinite
@@ -12,7 +12,7 @@ SMALLEST = 1e-6
 
 
 class Range(NamedTuple):
-    """What a parameter may be, in words for the message and as a test."""
+    """The allowed values of a parameter, in words for the error message and as a test."""
 
     allowed: str
     test: Callable[[Any], bool]
@@ -24,7 +24,7 @@ def _number(value: Any) -> bool:
 
 
 def _between(low: float, high: float) -> Callable[[Any], bool]:
-    """Test for a number above `low`, up to `high`."""
+    """Return a test for a number above `low`, up to `high`."""
     return lambda value: _number(value) and low < value <= high
 
 
@@ -95,4 +95,4 @@ def check_parameters(values: Mapping[str, Any], rules: Mapping[str, Range]) -> N
     """
     for name, value in values.items():
         if not rules[name].test(value):
-            raise ParameterError(f"{name}={value!r} is out of range (allowed: {rules[name].allowed})")
+            raise ParameterError.of(name, value, f"is out of range (allowed: {rules[name].allowed})")

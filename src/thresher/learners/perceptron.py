@@ -1,4 +1,4 @@
-"""The Perceptron: weights of either sign, moved by a sum on each mistake."""
+"""The Perceptron: weights of either sign, with an additive step on each mistake."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,19 +6,19 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.kernels.weights import PERCEPTRON, Steps
-from thresher.learners.learner import MistakeDrivenLearner
+from thresher.kernels.dense_weights import PERCEPTRON, Steps
+from thresher.learners.base import MistakeDrivenLearner
 from thresher.learners.parameters import PERCEPTRON_STEPS, Range
 from thresher.learners.settings import PerceptronSettings
-from thresher.learners.steps import additive_steps
+from thresher.learners.step_sizes import additive_steps
 
 
 @dataclass(kw_only=True, eq=False)
 class Perceptron(PerceptronSettings, MistakeDrivenLearner):
-    """The Perceptron as the paper has it (section 3): an additive step that does not depend on the strengths.
+    """The Perceptron as in the paper (section 3), with an additive step that does not depend on the strengths.
 
-    On a mistake on a positive document, w <- w + alpha for its active features; on a negative one, w <- w - alpha.
-    The weights start at theta / d.
+    On a mistake on a positive document, w <- w + alpha for its active features. On a mistake on a negative one, w <- w
+    - alpha. The weights start at theta / d.
 
     Its parameters are those of `PerceptronSettings`.
 

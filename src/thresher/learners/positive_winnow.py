@@ -1,4 +1,4 @@
-"""Positive Winnow: positive weights alone, multiplied on each mistake."""
+"""Positive Winnow: positive weights only, multiplied by a factor on each mistake."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,21 +7,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import RowsError
-from thresher.kernels.rows import Rows
-from thresher.kernels.weights import POSITIVE_WINNOW, Steps
-from thresher.learners.learner import MistakeDrivenLearner
+from thresher.kernels.csr import Rows
+from thresher.kernels.dense_weights import POSITIVE_WINNOW, Steps
+from thresher.learners.base import MistakeDrivenLearner
 from thresher.learners.parameters import WINNOW_STEPS, Range
 from thresher.learners.settings import WinnowSettings
-from thresher.learners.steps import multiplicative_steps
+from thresher.learners.step_sizes import multiplicative_steps
 
 
 @dataclass(kw_only=True, eq=False)
 class PositiveWinnow(WinnowSettings, MistakeDrivenLearner):
-    """Positive Winnow (section 3): the weights stay positive, so long documents need normalised strengths (4.1).
+    """Positive Winnow (section 3): weights stay positive, so long documents need normalized strengths (section 4.1).
 
-    On a mistake on a positive document, w <- alpha w for its active features; on a negative one, w <- beta w. The
-    weights start at theta / d, or at theta where the strengths are normalised, as they are by default. Strengths must
-    not be negative: a positive weight times a negative strength would turn every promotion into a demotion.
+    On a mistake on a positive document, w <- alpha w for its active features. On a mistake on a negative one, w <- beta
+    w. The weights start at theta / d, or at theta if strengths are normalized, which is the default. Strengths must not
+    be negative: a positive weight times a negative strength would turn every promotion into a demotion.
 
     Its parameters are those of `WinnowSettings`.
 
@@ -47,7 +47,7 @@ class PositiveWinnow(WinnowSettings, MistakeDrivenLearner):
         return multiplicative_steps(self.alpha, self.beta, times)
 
     def strengths(self, rows: Rows) -> Rows:
-        """Return `rows` of counts as the strengths that the score is made of; negative ones are refused."""
+        """Return `rows` of counts as rows of the strengths used in scores; raise a RowsError if one is negative."""
         if self.strength != "binary" and np.any(rows.data < 0):
             raise RowsError(
                 "Negative values in data, and Positive Winnow's weights are all positive: a negative strength "

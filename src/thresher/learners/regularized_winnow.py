@@ -1,4 +1,4 @@
-"""Regularized Winnow: Balanced Winnow with a limit on how far one document may push."""
+"""Regularized Winnow: Balanced Winnow with a limit on the effect of each document."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,31 +6,33 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.kernels.regularized import weight_after_one_push
-from thresher.kernels.weights import REGULARIZED_WINNOW, Steps
-from thresher.learners.blocks import Start
-from thresher.learners.learner import MistakeDrivenLearner
+from thresher.kernels.dense_weights import REGULARIZED_WINNOW, Steps
+from thresher.kernels.regularized_winnow import weight_after_one_push
+from thresher.learners.base import MistakeDrivenLearner
+from thresher.learners.dense_weights import Start
 from thresher.learners.parameters import REGULARIZED_STEPS, Range
 from thresher.learners.settings import RegularizedSettings
 
 
 @dataclass(kw_only=True, eq=False)
 class RegularizedWinnow(RegularizedSettings, MistakeDrivenLearner):
-    """Regularized Winnow (Zhang, 2000), which settles where no weights separate the documents.
+    """Regularized Winnow (Zhang, 2000), which converges even if no weights separate the documents.
 
-    Each feature has two weights as in Balanced Winnow, and a document is accepted where
+    Each feature has two weights as in Balanced Winnow, and a document is accepted if
 
         sum of (w+ - w-) x strength > theta.
 
-    Each document has a dual weight a for each category, at first 0. When it is seen with a score s, a moves by
-    rate x (high - s) if it is a positive example and by rate x (s - low) if it is a negative one, and stays between 0
-    and the cap. Where that changes a by b, for its active features w+ <- w+ e^(b x strength) and
-    w- <- w- e^(-b x strength), or the other way round for a negative example. So a document can push the weights only
-    so far, and takes back what is no longer needed. In `partial_fit` every document starts with a dual weight of 0:
-    it takes one step, no longer than the cap. The dual weights live as long as `fit` does.
+    Each document has a dual weight a for each category, which starts at 0. When the document is seen with a score s, a
+    moves by rate x (high - s) if it is a positive example, and by rate x (s - low) if it is a negative one. It stays
+    between 0 and the cap. If a changes by b, then w+ <- w+ e^(b x strength) and w- <- w- e^(-b x strength) for the
+    active features, or the other way round for a negative example. So each document can push the weights only up to a
+    limit, and takes back what is no longer needed.
 
-    Unlike the paper's learners its steps depend on the strengths. They suit rows of the same length: tf-idf
-    strengths of unit length, which `Categorizer` has under strength="cosine".
+    The dual weights last as long as `fit`. In `partial_fit` every document starts with a dual weight of 0: it takes one
+    step, no longer than the cap.
+
+    Unlike in the paper's learners, steps depend on the strengths. They suit rows of the same length, such as tf-idf
+    strengths of unit length, which `Categorizer` uses with strength="cosine".
 
     Its parameters are those of `RegularizedSettings`.
 
@@ -52,12 +54,13 @@ class RegularizedWinnow(RegularizedSettings, MistakeDrivenLearner):
     def _steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
         return Steps((self.positive_cap * times).astype(np.float32), (self.cap * times).astype(np.float32))
 
-    def _start(self, average_active: float) -> Start:
+    def start_weights(self, average_active: float) -> Start:
+        """Return the weights that a feature starts with, if documents have `average_active` active features."""
         size = np.float32(self.size)
         return Start(size, size, True, self.discard, self.average, self.sparse or self.late_start == "zero")
 
     def _after_one_step(self, average_active: float) -> tuple[np.float32, np.float32]:
-        """Return what the longest steps of one document make of a weight, for a feature of strength 1."""
+        """Return a weight after a document's longest demotion, and after its longest promotion, for a strength of 1."""
         size = np.float32(self.size)
         changes = (-np.float32(self.cap), np.float32(self.positive_cap))
         down, up = (np.float32(weight_after_one_push(size, change)) for change in changes)

@@ -1,4 +1,4 @@
-"""Passes over the documents: blocks on threads, slices short enough for Ctrl-C and progress; learners call it."""
+"""Training passes: blocks on threads, in slices that are short enough for Ctrl-C and progress reports."""
 
 from collections.abc import Callable
 from concurrent.futures import CancelledError, wait
@@ -7,25 +7,28 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.kernels.passes import Examples, Lanes, learn_rows
-from thresher.kernels.regularized import learn_regularized_rows
+from thresher.kernels.dense_weights import REGULARIZED_WINNOW, Rule, Weights, drop_features
+from thresher.kernels.mistake_driven import Examples, Lanes, learn_rows
+from thresher.kernels.regularized_winnow import learn_regularized_rows
 from thresher.kernels.shuffle import seeded_state, shuffle_rows
-from thresher.kernels.weights import REGULARIZED_WINNOW, Rule, Weights, drop_features
-from thresher.learners.blocks import NOT_KEPT, WIDEST_BLOCK, Blocks, Matrices, Start
-from thresher.learners.labels import labels_of
-from thresher.learners.listed_weights import Entries, ListedWeights, joined_entries, met_entries
-from thresher.learners.slices import slices
-from thresher.spilling import is_spilled, release_rows
-from thresher.threads import thread_pool
+from thresher.learners.chunks import slices
+from thresher.learners.dense_weights import NOT_KEPT, WIDEST_BLOCK, DenseWeights, Matrices, Start
+from thresher.learners.sparse_weights import Entries, SparseWeights, joined_entries, met_entries
+from thresher.rows.labels import labels_of
+from thresher.rows.spilled import is_spilled, release_rows
+from thresher.support.parallel import thread_pool
 
 _REPORT_SECONDS = 0.1
 STRETCH = 2**16
-GROUP_WEIGHTS = 2**24  # features x categories that are trained at a time where only weights that were met are kept
-STAGE = 8  # passes of the first stage; each later one ends after twice as many
+GROUP_WEIGHTS = 2**24  # features x categories that are trained at a time with sparse weights
+STAGE = 8  # passes of the first stage; each later stage ends after twice as many
 
 
 class Discarding(NamedTuple):
-    """Which weights are dropped, and when: below a fraction of mistakes in a pass, and at the latest by a pass."""
+    """The range of weights to discard, and when.
+
+    A category discards after a pass with fewer mistakes per document than `below`, and at the latest after `by_pass`.
+    """
 
     low: np.float32
     high: np.float32
@@ -34,7 +37,7 @@ class Discarding(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """How often and in which order the documents are seen."""
+    """The number of passes, the order of the documents, and when to discard features."""
 
     max_passes: int
     shuffle: bool
@@ -43,7 +46,7 @@ class Schedule(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far training is: documents x blocks done and at the most to do, and the mistakes made so far."""
+    """The progress of training: documents x blocks done, the maximum to do, and the mistakes so far."""
 
     done: int
     total: int
@@ -54,16 +57,16 @@ Report = Callable[[Progress], None]
 
 
 class History(NamedTuple):
-    """The mistakes of each pass and category, (passes, categories), and how many passes each category ran."""
+    """The mistakes of each pass, of shape (passes, categories), and the number of passes of each category."""
 
     mistakes: NDArray[np.int64]
     n_passes: NDArray[np.int64]
 
 
 class Orders:
-    """The orders in which the passes see the rows: as they come, or shuffled anew with a seed.
+    """The order of the rows in each pass: as given, or shuffled again with a seed.
 
-    Many rows are shuffled within stretches, and the stretches among each other, so that those of a stretch stand near
+    Many rows are shuffled within stretches, and the stretches among each other, so that the rows of a stretch are near
     each other in memory or in a file.
     """
 
@@ -84,13 +87,15 @@ class Orders:
 
 
 class Training:
-    """Passes over one set of examples: each category until a pass of its own makes no mistake, or the last allowed.
+    """Passes over one set of examples, until each category has a pass without a mistake or reaches the last pass.
 
-    A category stops and discards by itself, whichever others share its block, so neither the width of the blocks nor
-    the number of threads changes a bit of the result.
+    Each category stops and discards by itself, whichever others share its block. So neither the block width nor the
+    number of threads changes a bit of the result.
     """
 
-    def __init__(self, examples: Examples, rule: Rule, schedule: Schedule, blocks: Blocks, first_pass: int = 1) -> None:
+    def __init__(
+        self, examples: Examples, rule: Rule, schedule: Schedule, blocks: DenseWeights, first_pass: int = 1
+    ) -> None:
         self.examples, self.rule, self.schedule, self.blocks = examples, rule, schedule, blocks
         self.first_pass = first_pass
         self.n_rows = len(examples.rows.indptr) - 1
@@ -104,7 +109,7 @@ class Training:
         self._stopped = False
 
     def run(self, n_threads: int, report: Report | None = None) -> History:
-        """Train all blocks; changes their weights."""
+        """Train all blocks, which changes their weights, and return the history."""
         last = self._last_of_stage()
         with thread_pool(min(n_threads, self.n_blocks)) as pool:
             try:
@@ -121,9 +126,9 @@ class Training:
         return history
 
     def _last_of_stage(self) -> int:
-        """Return after which pass the categories that still learn are gathered into fewer blocks, or the very last.
+        """Return the pass after which categories that still learn are gathered into fewer blocks, or the last pass.
 
-        Regularized Winnow goes on as it is: the dual weights of its documents belong to the blocks.
+        Regularized Winnow never gathers categories, as the dual weights of its documents belong to the blocks.
         """
         if self.rule.learner == REGULARIZED_WINNOW or self.n_blocks == 1:
             return self.schedule.max_passes
@@ -133,7 +138,7 @@ class Training:
         """Train the categories that still learn, in blocks of their own; changes the weights."""
         rest = np.flatnonzero(self.blocks.count_by_category(self.lanes.learning))
         blocks, pairs = self.blocks.gathered(rest)
-        rest = np.arange(len(rest))  # which category stands at each place now
+        rest = np.arange(len(rest))  # the category at each position now
         rest[[place for place, _ in pairs]] = [category for _, category in pairs]
         labels = labels_of(self.examples.labels, rest, self.blocks.n_categories)
         training = Training(self.examples._replace(labels=labels), self.rule, self.schedule, blocks, last + 1)
@@ -147,7 +152,7 @@ class Training:
         return History(np.concatenate((before.mistakes, mistakes)), n_passes)
 
     def _continued(self, report: Report | None) -> Report | None:
-        """Return what training of the rest reports to: it goes on where this one has come to."""
+        """Return a callback for the training of the rest, which continues from the current progress."""
         if report is None:
             return None
         total, done, mistakes = self._total(), int(self._done.sum()), int(self._mistakes.sum())
@@ -163,7 +168,7 @@ class Training:
             report(Progress(int(self._done.sum()), self._total(), int(self._mistakes.sum())))
 
     def _train_block(self, block: int, last: int) -> list[NDArray[np.int64]]:
-        """Return the mistakes of each pass, a lane's -1 where its category had stopped before."""
+        """Return the mistakes of each pass, -1 for lanes whose category had stopped before."""
         passes = []
         orders = Orders(self.n_rows, self.schedule.seed if self.schedule.shuffle else None)
         for _ in range(1, self.first_pass):
@@ -184,7 +189,7 @@ class Training:
         return passes
 
     def _new_duals(self) -> NDArray[np.float32]:
-        """Return the dual weights of a block, which live as long as its training does."""
+        """Return the dual weights of a block, which last as long as its training."""
         n_rows = self.n_rows if self.rule.learner == REGULARIZED_WINNOW else 0
         return np.zeros((n_rows, self.blocks.width), dtype=np.float32)
 
@@ -205,7 +210,10 @@ class Training:
         self._mistakes[block] += self.lanes.mistakes[block].sum()
 
     def _due(self, number: int, mistakes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which lanes may discard after this pass; none after the last, for training must go on afterwards."""
+        """Return a mask of the lanes that may discard after this pass.
+
+        None may after the last pass, because training must continue after discarding.
+        """
         discarding = self.schedule.discarding
         if discarding is None or number == self.schedule.max_passes:
             return np.zeros(len(mistakes), dtype=np.bool_)
@@ -226,7 +234,10 @@ class Training:
 
 
 class Trained(NamedTuple):
-    """What became of a group of categories: all their weights, or of sparse ones those that were met; and how."""
+    """The result of training a group of categories.
+
+    `weights` holds all weights or, if sparse, only those of features that were met.
+    """
 
     weights: Matrices | Entries
     examples: NDArray[np.int64]
@@ -234,7 +245,7 @@ class Trained(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How categories are to be trained: from where, by which rule, in which passes, and what is kept."""
+    """How to train categories: the rule, the schedule, the starting weights, and whether weights are sparse."""
 
     rule: Rule
     schedule: Schedule
@@ -246,8 +257,8 @@ class Plan(NamedTuple):
 def train_group(
     examples: Examples, plan: Plan, group: NDArray[np.int64], n_threads: int, report: Report | None = None
 ) -> Trained:
-    """Train some categories, whose numbers follow one another; the others change nothing of the result."""
-    blocks = Blocks(plan.start, examples.rows.n_features, len(group))
+    """Train some categories with consecutive numbers; the others do not affect the result."""
+    blocks = DenseWeights(plan.start, examples.rows.n_features, len(group))
     if plan.sparse:
         blocks.forget()
     labels = labels_of(examples.labels, group, plan.n_categories)
@@ -262,17 +273,17 @@ def train_group(
 
 def joined_groups(
     groups: list[Trained], plan: Plan, n_features: int, width: int | None = None
-) -> tuple[Blocks | ListedWeights, History]:
-    """Return the weights of all categories from those of groups, in their order."""
+) -> tuple[DenseWeights | SparseWeights, History]:
+    """Return the weights and the history of all categories, joined from those of groups in their order."""
     examples = np.concatenate([group.examples for group in groups])
-    weights: Blocks | ListedWeights
+    weights: DenseWeights | SparseWeights
     if plan.sparse:
         entries = [group.weights for group in groups if isinstance(group.weights, Entries)]
-        weights = ListedWeights(plan.start, n_features, examples, joined_entries(entries))
+        weights = SparseWeights(plan.start, n_features, examples, joined_entries(entries))
     else:
         matrices = [group.weights.weights for group in groups if isinstance(group.weights, Matrices)]
         joined = Weights._make(np.concatenate(arrays, axis=1) for arrays in zip(*matrices, strict=True))
-        weights = Blocks.from_matrices(plan.start, Matrices(joined, examples), width)
+        weights = DenseWeights.from_matrices(plan.start, Matrices(joined, examples), width)
     histories = [group.history for group in groups]
     n_passes = max(len(history.mistakes) for history in histories)
     mistakes = [np.pad(history.mistakes, ((0, n_passes - len(history.mistakes)), (0, 0))) for history in histories]
@@ -282,8 +293,8 @@ def joined_groups(
 
 def train_listed(
     examples: Examples, plan: Plan, n_threads: int, report: Report | None = None
-) -> tuple[Blocks | ListedWeights, History]:
-    """Train group after group of categories in blocks, and keep of each group only the weights that were met."""
+) -> tuple[DenseWeights | SparseWeights, History]:
+    """Train groups of categories in blocks, one after another, and keep only the weights of features that were met."""
     n_features, n_categories = examples.rows.n_features, plan.n_categories
     size = max(GROUP_WEIGHTS // max(n_features, 1) // WIDEST_BLOCK, n_threads) * WIDEST_BLOCK
     trained = []
@@ -295,12 +306,12 @@ def train_listed(
 
 
 def _share(report: Report | None, first: int, count: int, n_categories: int) -> Report | None:
-    """Return what the training of some categories reports to, as a part of all."""
+    """Return a callback that reports the training of some categories as a share of the whole."""
     if report is None:
         return None
 
-    def tell(step: Progress) -> None:
+    def report_share(step: Progress) -> None:
         total = step.total * n_categories // count
         report(Progress(step.done + total * first // n_categories, total, step.mistakes))
 
-    return tell
+    return report_share

@@ -1,4 +1,4 @@
-"""One self-contained HTML page about a model and how it did on labelled documents; needs the extra `report`."""
+"""Evaluation reports: one self-contained HTML page about a model and its evaluation; needs the extra `report`."""
 
 from thresher.report.page import make_report, write_report
 

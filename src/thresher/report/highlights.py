@@ -1,22 +1,22 @@
-"""A text cut into pieces that are shaded by what their words contributed to a score; `worst` shows errors so."""
+"""Highlight the words of a text by their contributions to a score, for the worst errors of the report."""
 
 import re
 from bisect import bisect_left
 from itertools import pairwise
 from typing import NamedTuple
 
-from thresher.explanation import Word
-from thresher.report.written import signed
+from thresher.model.explanations import Word
+from thresher.report.filters import signed
 
 LONGEST_EXCERPT = 700
 SHADES = 4
-LEAST_SHARE = 0.15  # of the greatest contribution: what is weaker stays plain
+LEAST_SHARE = 0.15  # of the greatest contribution; weaker pieces stay plain
 MOST_NAMED = 4
 _BLOCK = re.compile(r".{1,150}\S{0,40}\s?", re.S)
 
 
 class Piece(NamedTuple):
-    """A stretch of text; `shade` runs from -SHADES (against) over 0 (plain) to SHADES (for)."""
+    """A piece of text; `shade` is from -SHADES (against) over 0 (plain) to SHADES (for)."""
 
     text: str
     shade: int = 0
@@ -24,7 +24,7 @@ class Piece(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A stretch of text, as (start, end) indices, with the words that stand on it; several where features overlap."""
+    """A range of a text from `start` to `end`, with the words that cover it; features that overlap give several."""
 
     start: int
     end: int
@@ -32,20 +32,20 @@ class Segment(NamedTuple):
 
 
 def excerpt(text: str, words: list[Word], longest: int = LONGEST_EXCERPT) -> list[Piece]:
-    """Return a text in shaded pieces; of a long one its beginning and the parts where the telling words stand.
+    """Return a text in shaded pieces; a long one is cut to its beginning and the parts with the strongest words.
 
     >>> excerpt("oil rose", [Word("oil", 0.5, 1.0, 0.5, [(0, 3)], 0)])
     [Piece(text='oil', shade=4, title='oil +0.50'), Piece(text=' rose', shade=0, title='')]
     """
-    told = [word for word in words if word.positions and word.contribution]
+    marked = [word for word in words if word.positions and word.contribution]
     blocks = [match.span() for match in _BLOCK.finditer(text)]
-    segments = _segments(text, told, [start for start, _ in blocks])
+    segments = _segments(text, marked, [start for start, _ in blocks])
     by_block: list[list[Segment]] = [[] for _ in blocks]
     starts = [start for start, _ in blocks]
     for segment in segments:
         by_block[bisect_left(starts, segment.start + 1) - 1].append(segment)
     kept = _kept(blocks, by_block, longest)
-    scale = max((abs(word.contribution) for word in told), default=0.0)
+    scale = max((abs(word.contribution) for word in marked), default=0.0)
     pieces: list[Piece] = []
     for number, previous in zip(kept, [-1, *kept], strict=False):
         pieces += [Piece(" … ")] * (number > previous + 1)
@@ -56,7 +56,7 @@ def excerpt(text: str, words: list[Word], longest: int = LONGEST_EXCERPT) -> lis
 
 
 def _segments(text: str, words: list[Word], borders: list[int]) -> list[Segment]:
-    """Cut a text where a word begins or ends, and at the borders given."""
+    """Return a text cut at the beginnings and ends of words and at the given borders."""
     cuts = sorted({len(text), *borders}.union(*(place for word in words for place in word.positions)))
     over: list[list[Word]] = [[] for _ in cuts]
     for word in words:
@@ -67,7 +67,7 @@ def _segments(text: str, words: list[Word], borders: list[int]) -> list[Segment]
 
 
 def _kept(blocks: list[tuple[int, int]], by_block: list[list[Segment]], longest: int) -> list[int]:
-    """Return which blocks an excerpt shows: all, or the first and then each that adds most of what is not yet shown."""
+    """Return the indices of the blocks to show: all of a short text, or the first and those that add most."""
     if not blocks or blocks[-1][1] <= longest:
         return list(range(len(blocks)))
     found = [{word.number: abs(word.contribution) for part in parts for word in part.words} for parts in by_block]
@@ -95,7 +95,7 @@ def _piece(text: str, segment: Segment, scale: float) -> Piece:
 
 
 def _joined(pieces: list[Piece]) -> list[Piece]:
-    """Join neighbours without shade: a page needs no markup between them."""
+    """Return the pieces with adjacent plain ones joined, as a page needs no markup between them."""
     joined: list[Piece] = []
     for piece in pieces:
         if joined and piece.shade == joined[-1].shade == 0:

@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing but itself; the command line writes it after an evaluation."""
+"""Render the report as one self-contained HTML page; the command line writes it after an evaluation."""
 
 from base64 import b64encode
 from hashlib import sha256
@@ -10,10 +10,10 @@ from thresher.categorizer import Categorizer
 from thresher.datasets.document import Document
 from thresher.errors import MissingPackageError, ParameterError
 from thresher.evaluation import Evaluation, Prequential
-from thresher.report.written import FILTERS
-from thresher.whole_file import whole_file
+from thresher.report.filters import FILTERS
+from thresher.support.atomic_file import whole_file
 
-# No control characters and no halves of pairs: HTML has no way to write them.
+# Control characters and lone surrogates, which HTML cannot represent.
 _UNPRINTABLE = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127, *range(0xD800, 0xE000)), "\ufffd")
 
 
@@ -31,16 +31,17 @@ def make_report(
     ----------
     model : Categorizer
     documents : list of Document
-        Those that were evaluated, in the same order.
+        The evaluated documents, in the same order.
     evaluation : Evaluation
-        Of `thresher.evaluation.evaluate` or `cross_validate`.
+        The result of `thresher.evaluation.evaluate` or `cross_validate`.
     title : str
     prequential : Prequential, optional
-        What `thresher.evaluation.prequential` found: adds the mistakes over time.
+        The result of `thresher.evaluation.prequential`; it adds the mistakes over time.
 
     Notes
     -----
-    The same input gives the same bytes. The page asks no network for anything, and its own policy forbids it to.
+    The same input gives the same bytes. The page makes no network requests, and its Content-Security-Policy forbids
+    them.
 
     Examples
     --------
@@ -63,7 +64,7 @@ def make_report(
 
 
 def check_packages() -> None:
-    """Raise an error that says what to install, if a package is missing that a report needs."""
+    """Raise a MissingPackageError, which says what to install, if a package for reports is missing."""
     for name in ("matplotlib", "jinja2", "markupsafe"):
         try:
             import_module(name)
@@ -74,9 +75,9 @@ def check_packages() -> None:
 def write_report(
     path: str | PathLike[str], model: Categorizer, documents: list[Document], evaluation: Evaluation, **how: Any
 ) -> None:
-    """Write the page that `make_report` makes to the file `path`.
+    """Write the page of `make_report` to the file `path`.
 
-    `model`, `documents` and `evaluation` are what it takes, and so is `how`: the rest by name.
+    `model`, `documents`, `evaluation` and the keyword arguments `how` are passed to `make_report`.
     """
     page = make_report(model, documents, evaluation, **how)
     with whole_file(path) as file:
@@ -101,7 +102,7 @@ def _own(name: str) -> str:
 
 
 def _policy(script: str) -> str:
-    """Return a Content-Security-Policy: no network, and no script but this one."""
+    """Return a Content-Security-Policy that forbids network requests and all scripts but this one."""
     digest = b64encode(sha256(script.encode()).digest()).decode()
     allowed = f"script-src 'sha256-{digest}'; style-src 'unsafe-inline'"
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"

@@ -1,4 +1,4 @@
-"""The plots of the report, each as the markup of an SVG; `page` puts them in their places."""
+"""Draw the plots of the report as SVG markup."""
 
 from typing import Any, NamedTuple
 
@@ -6,12 +6,12 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from thresher.report.drawing import AGAINST, BAND, FOR, INK, MUTED, PAPER, count_axis, number_axis, per_cent_axes, plot
+from thresher.report.svg import AGAINST, BAND, FOR, INK, MUTED, PAPER, count_axis, number_axis, per_cent_axes, plot
 
 Floats = NDArray[np.float64]
 MOST_POINTS = 500
-FEW_POINTS = 60  # which are each marked
-MANY_TIMES = 100  # from this ratio of the greatest to the least count on, an axis is logarithmic
+FEW_POINTS = 60  # up to this number, each point has a marker
+MANY_TIMES = 100  # from this ratio of the first to the smallest positive count on, an axis is logarithmic
 SMALL = {"size": (256, 170), "margins": (44, 8, 36, 6)}
 
 
@@ -23,10 +23,10 @@ class Point(NamedTuple):
 
 
 def precision_recall_plot(recall: Floats, precision: Floats, break_even: float, decided: Point) -> str:
-    """Draw precision against recall, where they are equal, and where the model's own thresholds decide."""
+    """Return a plot of precision against recall, with the break-even point and that of the model's thresholds."""
     order = np.argsort(recall, kind="stable")
     chosen = order[_spread(recall[order])]
-    description = f"Precision against recall; break-even at {100 * break_even:.1f} per cent"
+    description = f"Precision against recall; break-even at {100 * break_even:.1f} %"
     with plot("curve", description, (420, 396), (52, 14, 44, 14)) as drawing:
         axes = drawing.axes
         axes.plot([0, 1], [0, 1], color=MUTED, linewidth=1, dashes=(2, 3))
@@ -35,12 +35,12 @@ def precision_recall_plot(recall: Floats, precision: Floats, break_even: float, 
         axes.plot([decided.recall], [decided.precision], "D", mfc=PAPER, mec=AGAINST, mew=2, ms=8, **on_top)
         axes.plot([break_even], [break_even], "o", color=INK, mec=PAPER, mew=1.5, ms=9, **on_top)
         per_cent_axes(axes)
-        axes.set(xlabel="recall, per cent", ylabel="precision, per cent")
+        axes.set(xlabel="recall, %", ylabel="precision, %")
     return drawing.markup
 
 
 def _spread(recall: Floats) -> NDArray[np.intp]:
-    """Return which points to draw: evenly along the recall, the ends among them, and few enough for a page."""
+    """Return the indices of the points to draw: few enough for a page, evenly spaced in recall, with both ends."""
     if len(recall) <= MOST_POINTS:
         return np.arange(len(recall))
     wanted = np.searchsorted(recall, np.linspace(recall[0], recall[-1], MOST_POINTS))
@@ -48,7 +48,7 @@ def _spread(recall: Floats) -> NDArray[np.intp]:
 
 
 class Histogram(NamedTuple):
-    """Counts of positives and negatives by reported score, with the bins' edges; 1 is one of the edges."""
+    """Counts of positives and negatives by reported score, with the bin edges; 1 is one of the edges."""
 
     edges: Floats
     positives: NDArray[np.int64]
@@ -56,7 +56,7 @@ class Histogram(NamedTuple):
 
 
 def histogram(scores: Floats, truth: NDArray[np.bool_], n_bins: int) -> Histogram:
-    """Count scores in bins without their lower ends, as accepting has it; the outermost take what lies beyond."""
+    """Return a histogram of scores; bins exclude their lower edge, as acceptance does, and the outermost are open."""
     low, high = _ends(scores, truth)
     width = (high - low) / n_bins
     edges = 1 + width * np.arange(np.floor((low - 1) / width), np.ceil((high - 1) / width) + 1)
@@ -65,7 +65,7 @@ def histogram(scores: Floats, truth: NDArray[np.bool_], n_bins: int) -> Histogra
 
 
 def _ends(scores: Floats, truth: NDArray[np.bool_]) -> tuple[float, float]:
-    """Return between which scores nearly all lie, and room around the threshold."""
+    """Return the lower and upper end of a range with nearly all scores and some room around the threshold."""
     low, high = np.quantile(scores, [0.001, 0.999])
     if truth.any():
         low, high = min(low, np.quantile(scores[truth], 0.005)), max(high, np.quantile(scores[truth], 0.995))
@@ -73,7 +73,7 @@ def _ends(scores: Floats, truth: NDArray[np.bool_]) -> tuple[float, float]:
 
 
 def histogram_plot(name: str, found: Histogram, band: tuple[float, float] | None, small: bool = False) -> str:
-    """Draw counts on a log scale, the threshold at 1 and, where it is the same for all that is drawn, the range."""
+    """Return a plot of counts on a log scale, with the threshold at 1 and the threshold range `band` if given."""
     most = int(max(found.positives.max(), found.negatives.max()))
     layout: dict[str, Any] = SMALL if small else {"size": (560, 270), "margins": (82, 14, 44, 10)}
     with plot(name, "Positives and negatives by reported score, counts on a log scale", **layout) as drawing:
@@ -94,7 +94,7 @@ def histogram_plot(name: str, found: Histogram, band: tuple[float, float] | None
 
 
 def count_plot(name: str, numbers: NDArray[np.int64], counts: NDArray[np.int64], along: str, label: str) -> str:
-    """Draw counts against a growing number; logarithmic where they fall through orders of magnitude."""
+    """Return a plot of counts against a growing number, on a log scale if they fall by orders of magnitude."""
     numbers, counts = _thinned(numbers), _thinned(counts)
     some = counts[counts > 0]
     log = bool(len(some) and some[0] >= MANY_TIMES * some.min())
@@ -110,7 +110,7 @@ def count_plot(name: str, numbers: NDArray[np.int64], counts: NDArray[np.int64],
 
 
 def rate_plot(name: str, numbers: NDArray[np.int64], values: Floats, along: str, label: str) -> str:
-    """Draw a fraction, as per cent, against a growing number."""
+    """Return a plot of a fraction, as a percentage, against a growing number."""
     with plot(name, f"{label} by {along}", (460, 260)) as drawing:
         axes = drawing.axes
         axes.plot(_thinned(numbers), _thinned(values), color=FOR, linewidth=1.8, clip_on=False, zorder=3)
@@ -122,6 +122,6 @@ def rate_plot(name: str, numbers: NDArray[np.int64], values: Floats, along: str,
 
 
 def _thinned(values: NDArray[Any]) -> NDArray[Any]:
-    """Return evenly spread values, the first and the last among them, few enough for a page."""
+    """Return evenly spaced values with the first and the last, few enough for a page."""
     chosen = np.linspace(0, len(values) - 1, min(len(values), MOST_POINTS))
     return values[np.round(chosen).astype(np.intp)]

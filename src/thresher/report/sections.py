@@ -1,4 +1,4 @@
-"""What each section of the report shows, gathered from model and evaluation for the template; `page` calls it."""
+"""Collect the contents of each section of the report from the model and the evaluation."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -10,20 +10,20 @@ from thresher import metrics
 from thresher.categorizer import Categorizer
 from thresher.datasets.document import Document
 from thresher.evaluation import Evaluation, Prequential
-from thresher.learners.learner import MistakeDrivenLearner
+from thresher.learners.base import MistakeDrivenLearner
 from thresher.report import plots
+from thresher.report.filters import count, per_cent
 from thresher.report.tables import category_rows, fraction, setting_rows, version_rows, word_rows
-from thresher.report.worst import worst_errors
-from thresher.report.written import count, per_cent
+from thresher.report.worst_errors import worst_errors
 
-# What the template cuts off, so that the page stays one that a browser opens at once.
+# Limits of the template, so that a browser opens the page quickly.
 LIMITS = {"most_rows": 1000, "many_rows": 20, "most_word_rows": 200, "most_unknown": 20, "most_names": 12}
 MOST_ERRORS = 10  # of either kind
 MOST_CONFUSIONS = 10
 MULTIPLES = 8
 BINS, SMALL_BINS = 70, 30
 
-POOLED = "Accept as many pairs of document and category as are true, the best scores first: so many of them are right."
+POOLED = "The share that is right if as many pairs of document and category are accepted as are true, best first."
 RANGE_SHARED = "Scores in the shaded range counted as mistakes in training."
 RANGE_APART = (
     "Scores in the shaded range counted as mistakes in training. It is shown by category only: thresholds differ, and "
@@ -34,17 +34,17 @@ Range = tuple[float, float] | None
 
 
 class Figure(NamedTuple):
-    """A large number of the summary."""
+    """A headline figure of the summary."""
 
     label: str
     value: str
-    beside: str
+    interval: str
     detail: str
     meaning: str
 
 
 class Drawn(NamedTuple):
-    """A plot and what it shows."""
+    """A plot and its caption."""
 
     markup: str
     caption: str
@@ -61,7 +61,7 @@ class Multiple(NamedTuple):
 def sections(
     model: Categorizer, documents: list[Document], evaluation: Evaluation, prequential: Prequential | None
 ) -> dict[str, Any]:
-    """Return everything that the template asks for but the title."""
+    """Return all variables of the template except the title."""
     summary = evaluation.summary(intervals=True)
     rows = category_rows(summary)
     return {
@@ -84,7 +84,7 @@ def sections(
 
 
 def figures(summary: Mapping[str, Any]) -> list[Figure]:
-    """Return the summary's large numbers, the pooled break-even first."""
+    """Return the headline figures of the summary, the pooled break-even first."""
     positive = sum(row["positives"] > 0 for row in summary["per_category"])
     return [
         _rate("Pooled break-even", summary["pooled_break_even"], POOLED, summary["intervals"]["pooled_break_even"]),
@@ -105,7 +105,7 @@ def _rate(label: str, value: float | None, meaning: str, interval: Mapping[str, 
 def _decided(kind: str, summary: Mapping[str, Any], meaning: str) -> Figure:
     """Return the F1 of the model's own decisions, with precision and recall.
 
-    Macro F1 goes without an interval: a draw of documents leaves rare categories out, and so scores higher.
+    Macro F1 has no interval, because a bootstrap sample leaves rare categories out and so scores higher.
     """
     rates = {name: per_cent(fraction(value)) for name, value in summary[kind].items()}
     interval = _between(summary["intervals"]["micro_f1"]) if kind == "micro" else ""
@@ -120,7 +120,7 @@ def _between(interval: Mapping[str, Any] | None) -> str:
 
 
 def curve(evaluation: Evaluation, summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the pooled curve with its two points; no curve where there are no positives."""
+    """Return the pooled precision-recall curve with its two points; the curve is empty if there are no positives."""
     break_even = fraction(summary["pooled_break_even"])
     decided = plots.Point(*(fraction(summary["micro"][name]) for name in plots.Point._fields))
     drawn = ""
@@ -131,8 +131,8 @@ def curve(evaluation: Evaluation, summary: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def learning(model: Categorizer, prequential: Prequential | None) -> list[Drawn]:
-    """Return the plots of the passes in training, and of the mistakes while learning one by one."""
-    drawn = _passes(model.learner)
+    """Return the plots of the training passes and, if given, of the prequential evaluation."""
+    drawn = _passes(model.state.learner)
     if prequential is not None and len(prequential.counts):
         drawn += _over_time(prequential)
     return drawn
@@ -158,7 +158,7 @@ def _passes(learner: MistakeDrivenLearner) -> list[Drawn]:
 
 def _over_time(prequential: Prequential) -> list[Drawn]:
     numbers = np.arange(1, len(prequential.counts) + 1)
-    full = prequential.window - 1 if prequential.window < len(numbers) else 0  # before that, few documents say little
+    full = prequential.window - 1 if prequential.window < len(numbers) else 0  # earlier values are of too few documents
     wrong = f"{count(prequential.documents_wrong)} of {count(len(numbers))}"
     return [
         Drawn(
@@ -166,16 +166,14 @@ def _over_time(prequential: Prequential) -> list[Drawn]:
             f"Each document predicted before it was learned: documents predicted wrong so far, {wrong} at the end.",
         ),
         Drawn(
-            Markup(
-                plots.rate_plot("recent", numbers[full:], prequential.curve()[full:], "documents", "micro F1, per cent")
-            ),
+            Markup(plots.rate_plot("recent", numbers[full:], prequential.curve()[full:], "documents", "micro F1, %")),
             f"Micro F1 over the last {count(prequential.window)} of these documents.",
         ),
     ]
 
 
 def scores(model: Categorizer, evaluation: Evaluation) -> dict[str, Any]:
-    """Return the histograms of reported scores: of all categories that the model knows, and of the largest."""
+    """Return the histograms of reported scores for all categories of the model together, and for the largest."""
     ranges = training_ranges(model)
     known = [c for c, name in enumerate(evaluation.categories) if name in ranges]
     shared = len(set(ranges.values())) == 1
@@ -202,16 +200,19 @@ def _multiple(evaluation: Evaluation, c: int, i: int, ranges: Mapping[str, Range
 
 
 def training_ranges(model: Categorizer) -> dict[str, Range]:
-    """Return where the threshold range of training lies among each category's reported scores.
+    """Return the threshold range of training for each category, in terms of its reported scores.
 
-    The range is one of raw scores. Reported scores are 1 + raw - threshold, and where thresholds are tuned, each
-    category's own shift; a range that all categories share exists only where they are equal. A category that is set
-    against a document's best has none: its threshold differs by document.
+    The range is one of raw scores, and a reported score is 1 + raw - threshold. So categories share a range only if
+    their thresholds are equal; tuned thresholds differ. A category that is compared with the best score of a document
+    has no range, since its threshold differs by document.
     """
     given = model.settings["threshold_range"]
     return {
         name: None if given is None or share else (1 + given[0] - threshold, 1 + given[1] - threshold)
         for name, threshold, share in zip(
-            model.categories, model.decisions.thresholds.tolist(), model.decisions.rivalry.tolist(), strict=True
+            model.categories,
+            model.state.decisions.thresholds.tolist(),
+            model.state.decisions.rivalry.tolist(),
+            strict=True,
         )
     }

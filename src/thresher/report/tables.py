@@ -1,4 +1,4 @@
-"""The tables of the report as plain rows: figures, categories, strongest words, settings; `page` hands them over."""
+"""Build the tables of the report as rows: categories, strongest words, settings and versions."""
 
 import platform
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ SHOWN_WORDS = 6
 
 
 class CategoryRow(NamedTuple):
-    """How one category did; fractions from 0 to 1, NaN where a rate is not defined."""
+    """The results of one category; rates are fractions from 0 to 1, or NaN if undefined."""
 
     name: str
     positives: int
@@ -27,7 +27,7 @@ class CategoryRow(NamedTuple):
 
 
 def category_rows(summary: Mapping[str, Any]) -> list[CategoryRow]:
-    """Return a row for each category, those with the most positives first."""
+    """Return one row per category, those with the most positives first."""
     rows = [
         CategoryRow(
             str(row["category"]),
@@ -41,12 +41,12 @@ def category_rows(summary: Mapping[str, Any]) -> list[CategoryRow]:
 
 
 def fraction(value: float | None) -> float:
-    """Return a rate; JSON's null is NaN."""
+    """Return a rate as a float, NaN for None."""
     return float("nan") if value is None else float(value)
 
 
 class WeighedWord(NamedTuple):
-    """A word with its weight, and the weight's share of the largest one in its row."""
+    """A word with its weight, and the ratio of the weight to the largest in the row."""
 
     name: str
     weight: float
@@ -67,7 +67,7 @@ class WordRow(NamedTuple):
 
 
 def word_rows(model: Categorizer, categories: list[str], most: int) -> list[WordRow]:
-    """Return the words for and against the first categories that the model knows."""
+    """Return the words for and against the first `most` of the categories that the model knows."""
     known = set(model.categories)
     return [_word_row(model, name) for name in [name for name in categories if name in known][:most]]
 
@@ -79,11 +79,13 @@ def _word_row(model: Categorizer, category: str) -> WordRow:
 
 
 def setting_rows(model: Categorizer) -> list[tuple[str, str]]:
-    """Return the settings by name, as a person writes them."""
+    """Return the settings of a model as (name, value) pairs of readable text."""
     settings = (
-        model.settings | model.chosen | {"analyser": model.features.analyser.name, "policy": model.decisions.policy}
+        model.settings
+        | model.chosen
+        | {"analyser": model.state.features.analyser.name, "policy": model.state.decisions.policy}
     )
-    return [("preset", model.preset)] + [(name, _written(value)) for name, value in sorted(settings.items())]
+    return [("preset", model.state.preset)] + [(name, _written(value)) for name, value in sorted(settings.items())]
 
 
 def _written(value: Any) -> str:
@@ -95,7 +97,7 @@ def _written(value: Any) -> str:
 
 
 def version_rows() -> list[tuple[str, str]]:
-    """Return the versions of what made the model's scores and this page."""
+    """Return the versions of Thresher, Python and the packages behind the scores and the page."""
     import jinja2
     import matplotlib
 

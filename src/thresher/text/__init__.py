@@ -1,1 +1,1 @@
-"""From text to sparse rows of features: characters, tokens, analysers, vocabulary, strengths."""
+"""Conversion of text to sparse rows of features: characters, tokens, analysers, vocabulary and tf-idf."""

@@ -1,14 +1,14 @@
-"""The named ways from text to features, and their combinations; the features of a model are made by one of them.
+"""Analysers, which convert text to features by name; each model has one.
 
-An analyser is named by its parts, joined with "+": "words+ngrams:2+title". The parts:
+The name of an analyser lists its parts, joined with "+", such as "words+ngrams:2+title". The parts are:
 
-- `words`: words in lower case (characters in pairs where a script has no spaces);
-- `lemmas`, `lemmas:LANGUAGE`: their lemmas; `nouns-and-verbs`: the lemmas of English nouns and verbs, as in the paper;
-- `ngrams:N`: runs of 2 to N of them; `sparse:N:WINDOW`: ordered choices of N within a window of so many words;
-- `sets:sentence`, `sets:document`: unordered pairs of different words;
-- `chars:LOW-HIGH`: runs of characters within a word;
-- `title`: the words of the title, once more as features of their own; a text's title is its field of that name or, of
-  plain text, its first line. Other fields than `title`, `body` and `text` are marked with their name by themselves.
+- `words`: lowercase words, or pairs of characters in a script without spaces.
+- `lemmas`, `lemmas:LANGUAGE`: lemmas of words. `nouns-and-verbs`: lemmas of English nouns and verbs, as in the paper.
+- `ngrams:N`: runs of 2 to N words. `sparse:N:WINDOW`: ordered choices of N words within a window of WINDOW words.
+- `sets:sentence`, `sets:document`: unordered pairs of different words.
+- `chars:LOW-HIGH`: runs of LOW to HIGH characters within a word.
+- `title`: the words of the title, again, as features of their own. The title is the field of that name or, in plain
+  text, the first line. Fields other than `title`, `body` and `text` are always marked with their name.
 """
 
 import re
@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import ParameterError, TextError
-from thresher.feature_checks import CONSTANT
-from thresher.kernels.tokens import Tokens
-from thresher.text import derived
+from thresher.kernels.tokenizer import Tokens
+from thresher.text import token_features
+from thresher.text.feature_checks import CONSTANT
 from thresher.text.lemmas import WordMap, lemmatizer, noun_or_verb
 from thresher.text.tokens import encode, tokenize
 
@@ -39,7 +39,7 @@ _PLAIN_FIELDS = ("title", "body", "text")
 
 
 class Analyser:
-    """Texts to tokens, by the parts that the analyser names.
+    """Converts texts to tokens, by the parts that its name lists.
 
     >>> from thresher.text.tokens import words
     >>> [words(tokens) for tokens in Analyser("words+ngrams:2")(["Crude oil rose"])]
@@ -54,12 +54,12 @@ class Analyser:
         for part in flat:
             _check_part(part)
         if not flat:
-            raise ParameterError(f"analyser={parts!r} has no parts (allowed: {_ALLOWED})")
+            raise ParameterError.of("analyser", parts, f"has no parts (allowed: {_ALLOWED})")
         self.parts = [part for part in flat if isinstance(part, str)]
         self.functions = [part for part in flat if callable(part)]
         bases = [part for part in self.parts if re.fullmatch(_BASES, part)]
         if len(bases) > 1:
-            raise ParameterError(f"analyser={'+'.join(bases)!r} names two kinds of words (allowed: one)")
+            raise ParameterError.of("analyser", "+".join(bases), "names two kinds of words (allowed: one)")
         self._base = bases[0] if bases else None
         self._map = _word_map(self._base)
         self._makers = [maker for part in self.parts for maker in _makers(part)]
@@ -67,12 +67,12 @@ class Analyser:
 
     @property
     def name(self) -> str:
-        """The parts joined with +; a function by its name in brackets."""
+        """The parts joined with +; functions by their names in parentheses."""
         return "+".join(self.parts + [f"({_name_of(function)})" for function in self.functions])
 
     @property
     def remembers(self) -> bool:
-        """Whether the analyser keeps what it has seen, or runs code of the user's: not for several threads then."""
+        """Whether the analyser keeps state or runs user code, so that it is not safe on several threads."""
         return self._map is not None or bool(self.functions)
 
     def __call__(self, texts: Sequence[Text], positions: bool = False) -> list[Tokens]:
@@ -95,7 +95,7 @@ class Analyser:
         return self._map(tokens) if self._map else tokens
 
     def _field_tokens(self, texts: Sequence[Text], fields: list[Mapping[str, str]], positions: bool) -> Tokens:
-        """Return the tokens of titles and of fields with other names, marked with the field's name."""
+        """Return the tokens of titles and of fields with other names, prefixed with the field's name."""
         fields = fields or [{}] * len(texts)
         marked = [self._marked(text, parts) for text, parts in zip(texts, fields, strict=True)]
         flat = [part for row in marked for part in row.values()]
@@ -108,10 +108,10 @@ class Analyser:
             offset = np.repeat(np.array(wanted, dtype=np.int64) - _places(flat), counts)
             tokens = tokens._replace(starts=tokens.starts + offset, ends=tokens.ends + offset)
         documents = np.append(0, tokens.documents)[np.cumsum([len(row) for row in marked], dtype=np.int64)]
-        return derived.prefixed(tokens._replace(documents=documents), list(prefixes), np.repeat(which, counts))
+        return token_features.prefixed(tokens._replace(documents=documents), list(prefixes), np.repeat(which, counts))
 
     def _marked(self, text: Text, fields: Mapping[str, str]) -> dict[str, str]:
-        """Return the parts of a text whose words are marked with the part's name, in the order of the names."""
+        """Return the fields whose words are prefixed with the field's name, sorted by name."""
         marked = {name: part for name, part in fields.items() if name not in _PLAIN_FIELDS}
         if "title" in self.parts:
             marked["title"] = _title(text)
@@ -119,12 +119,12 @@ class Analyser:
 
 
 def _starts(fields: Mapping[str, str]) -> dict[str, int]:
-    """Return at which byte of all fields together each of them starts."""
+    """Return the byte at which each field starts when all fields are joined."""
     return dict(zip(fields, _places(list(fields.values())).tolist(), strict=True))
 
 
 def _places(texts: Sequence[str]) -> NDArray[np.int64]:
-    """Return at which byte each text starts where all of them follow one another, with one byte between."""
+    """Return the byte at which each text starts when all are joined with one byte between them."""
     sizes = np.array([len(part) + 1 for part in encode(texts)], dtype=np.int64)
     return np.cumsum(sizes) - sizes
 
@@ -133,7 +133,7 @@ def _check_part(part: Any) -> None:
     numbers = re.findall("[0-9]", part) if isinstance(part, str) else []
     disordered = len(numbers) == 2 and numbers[0] > numbers[1]
     if not callable(part) and (not isinstance(part, str) or not _PART.fullmatch(part) or disordered):
-        raise ParameterError(f"analyser={part!r} is unknown (allowed: {_ALLOWED})")
+        raise ParameterError.of("analyser", part, f"is unknown (allowed: {_ALLOWED})")
 
 
 def _name_of(function: Any) -> str:
@@ -149,16 +149,16 @@ def _word_map(base: str | None) -> WordMap | None:
 
 
 def _makers(part: str) -> list[Callable[[Tokens], Tokens]]:
-    """Return what makes the tokens of a part out of words."""
+    """Return the functions that make the tokens of a part from words."""
     name, *numbers = re.split("[:-]", part)
     if name == "ngrams":
-        return [partial(derived.ngrams, n=n) for n in range(2, int(numbers[0]) + 1)]
+        return [partial(token_features.ngrams, n=n) for n in range(2, int(numbers[0]) + 1)]
     if name == "sparse":
-        return [partial(derived.sparse_ngrams, n=int(numbers[0]), window=int(numbers[1]))]
+        return [partial(token_features.sparse_ngrams, n=int(numbers[0]), window=int(numbers[1]))]
     if name == "sets":
-        return [partial(derived.word_sets, within=numbers[0])]
+        return [partial(token_features.word_sets, within=numbers[0])]
     if name == "chars":
-        return [partial(derived.pieces, low=int(numbers[0]), high=int(numbers[1]))]
+        return [partial(token_features.pieces, low=int(numbers[0]), high=int(numbers[1]))]
     return []
 
 
@@ -175,13 +175,13 @@ def _title(text: Text) -> str:
 
 
 def _from_function(function: Callable[[str], Iterable[str]], texts: Sequence[str]) -> Tokens:
-    """Return what a function of the user's gives, as tokens without places."""
+    """Return the features from a user's function as tokens without positions."""
     features = [_strings(function, text) for text in texts]
     encoded = encode([feature for row in features for feature in row])
     stops = np.cumsum([len(name) for name in encoded], dtype=np.int64)
     documents = np.cumsum([len(row) for row in features], dtype=np.int64)
     letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-    return Tokens._make([letters, stops, *[derived.NONE] * 5, documents])
+    return Tokens._make([letters, stops, *[token_features.NONE] * 5, documents])
 
 
 def _strings(function: Callable[[str], Iterable[str]], text: str) -> list[str]:

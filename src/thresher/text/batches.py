@@ -1,4 +1,4 @@
-"""Texts in lists of a size that memory bears, whatever their number and length."""
+"""Batches of texts that fit into memory, whatever their number and length."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -11,7 +11,7 @@ BATCH_TEXTS, BATCH_LETTERS = 768, 2**22
 
 
 def batches(texts: Iterable[Text], most: int | None = None) -> Iterator[list[Text]]:
-    """Yield the texts in lists of bounded length and, unless a single text is longer, of bounded size."""
+    """Yield the texts in lists of bounded length and, except for a single longer text, of bounded size."""
     if isinstance(texts, str | bytes | Mapping):
         raise TextError("texts must be a collection of texts, and this is a single one (put it into a list)")
     if not isinstance(texts, Iterable):

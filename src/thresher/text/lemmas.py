@@ -1,16 +1,18 @@
-"""Words to lemmas, once for each distinct word: the paper's features, and other languages'; analysers call it."""
+"""Lemmatization, once per distinct word: the paper's English features, and other languages."""
 
+import re
 import warnings
 from collections.abc import Callable
 from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, version
 from threading import local
 from typing import Any
 
 import numpy as np
 
 from thresher.errors import MissingPackageError, ParameterError
-from thresher.kernels.tokens import Tokens
-from thresher.text.derived import replaced
+from thresher.kernels.tokenizer import Tokens
+from thresher.text.token_features import replaced
 from thresher.text.vocabulary import Vocabulary
 
 _PARTS_OF_SPEECH = {"N": "NOUN", "V": "VERB", "J": "ADJ", "R": "ADV"}
@@ -18,10 +20,31 @@ MOST_REMEMBERED = 200_000
 _NEEDED = "lemmas need more packages (pip install 'thresher[lemmas]')"
 
 
-class WordMap:
-    """A function of words that is asked once for each distinct word; an empty answer drops the word.
+_LEMMAS = re.compile(r"\blemmas(?::(?P<language>[a-z]{2,3}))?\b|\bnouns-and-verbs\b")
 
-    What it remembers is bounded: past so many words it starts afresh. Each thread remembers by itself.
+
+def lemmatizers_of(analyser: str) -> str:
+    """Return the packages that the analyser takes lemmas from, with their installed versions; "" if it takes none.
+
+    Other versions may have other lemmas, so a model only works with the ones that it was trained with.
+    """
+    names = re.sub(r"\([^)]*\)", "", analyser)  # without functions of the user
+    languages = {found["language"] or "en" for found in _LEMMAS.finditer(names)}
+    packages = (["lemminflect", "textblob"] if "en" in languages else []) + ["simplemma"] * bool(languages - {"en"})
+    return ", ".join(f"{package} {found}" for package in packages if (found := _version_of(package)))
+
+
+def _version_of(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+class WordMap:
+    """A function of words that is called once per distinct word; an empty result drops the word.
+
+    The cache is bounded: after MOST_REMEMBERED words it starts empty again. Each thread has its own.
     """
 
     def __init__(self, function: Callable[[str], str]) -> None:
@@ -32,7 +55,7 @@ class WordMap:
         return WordMap, (self._function,)
 
     def __call__(self, tokens: Tokens) -> Tokens:
-        """Return the tokens with each word replaced by the function's answer."""
+        """Return the tokens with each word replaced by the function's result."""
         own = self._own
         if not hasattr(own, "seen") or own.seen.count > MOST_REMEMBERED:
             own.seen, own.answers = Vocabulary(), []
@@ -45,7 +68,7 @@ class WordMap:
 
 @cache
 def lemmatizer(language: str) -> Callable[[str], str]:
-    """Return the function from a word to its lemma; English by part of speech, other languages with simplemma."""
+    """Return a function from a word to its lemma: by part of speech for English, with simplemma for other languages."""
     try:
         if language == "en":
             return english_lemma
@@ -55,14 +78,13 @@ def lemmatizer(language: str) -> Callable[[str], str]:
     except ImportError:
         raise MissingPackageError(_NEEDED) from None
     except ValueError:
-        raise ParameterError(
-            f"analyser='lemmas:{language}': the language is not known to simplemma (allowed: de, fr, ...)"
-        ) from None
+        problem = "names a language that is not known to simplemma (allowed: de, fr, ...)"
+        raise ParameterError.of("analyser", f"lemmas:{language}", problem) from None
     return partial(_lemma, language)
 
 
 def english_lemma(word: str) -> str:
-    """Return an English word's lemma.
+    """Return the lemma of an English word.
 
     >>> english_lemma("prices")
     'price'
@@ -77,7 +99,7 @@ def _lemma(language: str, word: str) -> str:
 
 
 def noun_or_verb(word: str) -> str:
-    """Return an English word's lemma if it is a noun or a verb, else nothing (the paper's features, section 3.2).
+    """Return the lemma of an English noun or verb, or else an empty string (the paper's features, section 3.2).
 
     >>> noun_or_verb("prices"), noun_or_verb("rose"), noun_or_verb("sharply")
     ('price', 'rise', '')
@@ -87,7 +109,7 @@ def noun_or_verb(word: str) -> str:
 
 
 def _english(word: str) -> tuple[str, str]:
-    """Return an English word's lemma and part of speech, each word tagged by itself."""
+    """Return the lemma and part of speech of an English word, tagged by itself."""
     tag, lemmas_of = _english_tools()
     tagged = tag(word)
     part = _PARTS_OF_SPEECH.get(tagged[0][1][:1], "") if tagged else ""
@@ -97,13 +119,13 @@ def _english(word: str) -> tuple[str, str]:
 
 @cache
 def _english_tools() -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return the functions that tag and lemmatize, with the tagger's lexicon read."""
+    """Return the functions that tag and lemmatize, with the tagger's lexicon loaded."""
     try:
         from lemminflect import getLemma
         from textblob.en import tag
     except ImportError:
         raise MissingPackageError(_NEEDED) from None
-    with warnings.catch_warnings():  # textblob leaves its lexicon's file to the garbage collector
+    with warnings.catch_warnings():  # textblob leaves its lexicon file to the garbage collector
         warnings.simplefilter("ignore", ResourceWarning)
         tag("word")
     return tag, getLemma

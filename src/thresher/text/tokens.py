@@ -1,4 +1,4 @@
-"""Texts to tokens: encoding, normal form, the tokeniser's kernel. Analysers call it."""
+"""Conversion of texts to tokens: encoding, normalization and the tokenizer kernel. Analysers call it."""
 
 import itertools
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import TextError
-from thresher.kernels.plain_words import STRIDE
-from thresher.kernels.tokens import Tokens, must_be_composed, tokenize_text
-from thresher.text.characters import COMBINING, NORMALIZE, SECOND, UNASSIGNED, characters, composed
+from thresher.kernels.ascii_tokenizer import STRIDE
+from thresher.kernels.tokenizer import Tokens, must_be_composed, tokenize_text
+from thresher.text.unicode_table import COMBINING, NORMALIZE, SECOND, UNASSIGNED, characters, composed
 
 _PADDING = bytes(STRIDE)
 _NONE = np.zeros(0, dtype=np.int64)
@@ -17,7 +17,7 @@ _ASCII, _NOT_ASCII = np.ones(1, dtype=np.bool_), np.zeros(1, dtype=np.bool_)
 
 
 def tokenize(texts: Sequence[str], positions: bool = False) -> Tokens:
-    """Return the tokens of the texts: words in lower case, pairs of characters where a script has no spaces.
+    """Return the tokens of the texts: lowercase words, or pairs of characters in a script without spaces.
 
     >>> words(tokenize(["Oil prices rose 3.5%", "Ölpreise"]))
     [['oil', 'prices', 'rose', '3', '5'], ['ölpreise']]
@@ -30,20 +30,20 @@ def tokenize(texts: Sequence[str], positions: bool = False) -> Tokens:
         ends = np.array([len(part) + 1 for part in encoded], dtype=np.int64).cumsum() - 1
         ascii_alone = np.array([part.isascii() for part in texts], dtype=np.bool_)
     letters = np.empty(2 * len(text) + len(ends) + 8, dtype=np.uint8)
-    most = len(text) // 2 + len(ends) + 1  # a token has a letter and a separator, or shares its characters with one
+    most = len(text) // 2 + len(ends) + 1  # a token has a letter and a separator, or shares its characters with another
     room = np.empty((6 if positions else 3, most), dtype=np.int64)
     stops, keys, rests, *places = room
-    starts, stands, sentences = places or (_NONE, _NONE, _NONE)
-    tokens = Tokens(letters, stops, keys, rests, starts, stands, sentences, ends)
+    starts, ordinals, sentences = places or (_NONE, _NONE, _NONE)
+    tokens = Tokens(letters, stops, keys, rests, starts, ordinals, sentences, ends)
     count = tokenize_text(text, *characters(), ascii_alone, tokens)
     letters = letters[: stops[count - 1] if count else 0]
     if positions:
-        starts, stands, sentences = starts[:count], stands[:count], sentences[:count]
-    return Tokens(letters, stops[:count], keys[:count], rests[:count], starts, stands, sentences, ends)
+        starts, ordinals, sentences = starts[:count], ordinals[:count], sentences[:count]
+    return Tokens(letters, stops[:count], keys[:count], rests[:count], starts, ordinals, sentences, ends)
 
 
 def encode(texts: Sequence[str]) -> list[bytes]:
-    """Return the texts as UTF-8 in normal form C."""
+    """Return the texts as UTF-8 in Unicode normalization form C."""
     try:
         encoded = [text.encode() for text in texts]
     except UnicodeEncodeError as error:
@@ -62,7 +62,7 @@ def encode(texts: Sequence[str]) -> list[bytes]:
 
 
 def as_tokens(names: Sequence[str]) -> Tokens:
-    """Return names as tokens, as they are."""
+    """Return names as tokens, unchanged."""
     encoded = [name.encode() for name in names]
     stops = np.cumsum([len(name) for name in encoded], dtype=np.int64)
     return Tokens(np.frombuffer(b"".join(encoded), dtype=np.uint8), stops, *[_NONE] * 6)
@@ -76,7 +76,7 @@ def words(tokens: Tokens) -> list[list[str]]:
 
 
 def names(letters: NDArray[np.uint8], stops: NDArray[np.int64]) -> list[str]:
-    """Return names that stand end to end as strings."""
+    """Return concatenated names as strings."""
     data, bounds = letters.tobytes(), [0, *stops.tolist()]
     if data.isascii():
         text = data.decode()
@@ -85,9 +85,9 @@ def names(letters: NDArray[np.uint8], stops: NDArray[np.int64]) -> list[str]:
 
 
 def places_in(text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return, for each byte that `encode` makes of a text, where its character begins in the text and where it ends.
+    """Return, for each byte that `encode` makes of a text, where its character starts and ends in the text.
 
-    Characters that were composed into others share a place: all of them together.
+    Characters that are composed into one share a range that covers all of them.
     """
     codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
     flags = characters().classes[codes]
@@ -110,9 +110,9 @@ def places_in(text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _composed_sizes(text: str, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many bytes each of some runs of characters takes once it is composed; 0 if that changes nothing.
+    """Return the number of bytes of each run of characters after composition, or 0 if that changes nothing.
 
-    All runs are composed in one call, a line each: no character composes with a line's end.
+    All runs are composed in one call, one line each, as no character composes with a line break.
     """
     runs = [
         text[first:last].replace("\n", " ")

@@ -1,4 +1,4 @@
-"""The names of the features and their numbers: a growable hash table that keeps the words."""
+"""Vocabulary of feature names and their numbers, in a growable hash table."""
 
 import secrets
 from typing import Self
@@ -6,8 +6,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.kernels.tokens import Tokens
-from thresher.kernels.vocabulary import (
+from thresher.kernels.hash_table import (
     ABSENT,
     Table,
     add_names,
@@ -19,7 +18,8 @@ from thresher.kernels.vocabulary import (
     make_keys,
     number_and_count,
 )
-from thresher.text.derived import gathered
+from thresher.kernels.tokenizer import Tokens
+from thresher.text.token_features import gathered
 from thresher.text.tokens import names
 
 _FIRST_ROOM = 1024
@@ -28,7 +28,7 @@ SEEDS = (secrets.randbits(30) | 1, secrets.randbits(30) | 1)
 
 
 class Vocabulary:
-    """Numbers for names, in the order of first sight, up to a cap: names beyond it are not known.
+    """Numbers for names, in order of first occurrence, up to a cap; names beyond it stay unknown.
 
     >>> from thresher.text.tokens import tokenize
     >>> vocabulary = Vocabulary()
@@ -45,7 +45,7 @@ class Vocabulary:
 
     @classmethod
     def from_names(cls, letters: NDArray[np.uint8], stops: NDArray[np.int64], most: int = 2**31 - 1) -> Self:
-        """Return a vocabulary of names that stand end to end."""
+        """Return a vocabulary of concatenated names."""
         vocabulary = cls(most)
         vocabulary.count = len(stops)
         vocabulary._table = _new_table(len(stops), len(letters))
@@ -60,26 +60,26 @@ class Vocabulary:
     @property
     def stops(self) -> NDArray[np.int64]:
         """Where each name ends in `letters`."""
-        count = self.count  # before the table: another thread may add names, and a later table has no fewer
+        count = self.count  # read before the table: another thread may add names, and a later table has no fewer
         return self._table.stops[:count]
 
     @property
     def letters(self) -> NDArray[np.uint8]:
-        """The names' UTF-8, end to end."""
+        """The names as UTF-8, concatenated."""
         stops = self.stops
         return self._table.letters[: stops[-1] if len(stops) else 0]
 
     @property
     def names(self) -> list[str]:
-        """The names by their numbers."""
-        stops = self.stops  # before the letters, which may become more
+        """The names, by number."""
+        stops = self.stops  # read before the letters, which may grow
         return names(self.letters, stops)
 
     def numbers(self, tokens: Tokens, grow: bool = True, found: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
-        """Return the number of each token, -1 for one that is not known; if `grow`, new ones become known.
+        """Return the number of each token, or -1 if it is unknown; if `grow`, new tokens become known.
 
-        `found` may hold the numbers of some already, and is written to. Other threads may look (grow=False) while one
-        grows: at the worst they miss a name that is being added, and never see a wrong one.
+        `found` may already hold some numbers, and is written to. Other threads may look up names (grow=False) while one
+        grows. At worst they miss a name that is being added; they never see a wrong one.
         """
         missing = True
         if found is None:
@@ -90,14 +90,14 @@ class Vocabulary:
         return found
 
     def counted(self, tokens: Tokens, grow: bool) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        """Return the numbers of one document's tokens, sorted and each once, and how often it has them."""
+        """Return the distinct numbers of one document's tokens, sorted, and their counts."""
         size, keys = len(tokens.stops), _keys(tokens)
         numbers, indices, counts = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.float32)
         most = self.most if grow else 0
         done, known, filled = number_and_count(
             tokens.letters, tokens.stops, *keys, self.count, most, self._table, numbers, indices, counts
         )
-        if grow:  # what looks must not write: another thread may be adding names
+        if grow:  # a lookup must not write: another thread may be adding names
             self.count = known
         if done < size:
             self._make_room(tokens, done)
@@ -106,7 +106,7 @@ class Vocabulary:
         return indices[:filled], counts[:filled]
 
     def _add(self, tokens: Tokens, numbers: NDArray[np.int32]) -> None:
-        """Give numbers to the tokens that have none, up to the cap; writes `numbers`."""
+        """Assign numbers to the tokens without one, up to the cap; writes `numbers`."""
         done, keys = 0, _keys(tokens)
         while True:
             done, self.count = add_names(
@@ -117,7 +117,7 @@ class Vocabulary:
             self._make_room(tokens, done)
 
     def _make_room(self, tokens: Tokens, done: int) -> None:
-        """Double the table, with room for the longest name at least."""
+        """Double the table, with room for at least the next name."""
         old = self._table
         need = int(tokens.stops[done]) - (int(tokens.stops[done - 1]) if done else 0)
         self._table = _new_table(2 * len(old.stops), 2 * len(old.letters) + need, old.seeds)
@@ -128,18 +128,18 @@ class Vocabulary:
         fill_slots(self.count, self._table)
 
     def followed_by(self, other: "Vocabulary", chosen: NDArray[np.int64]) -> "Vocabulary":
-        """Return a vocabulary of these names and, after them, some of another's."""
+        """Return a vocabulary of these names, followed by the chosen ones of another vocabulary."""
         letters, stops = gathered(other.letters, other.stops, chosen)
         stops = np.concatenate((self.stops, stops + len(self.letters)))
         return Vocabulary.from_names(np.concatenate((self.letters, letters)), stops, self.most)
 
     def selected(self, chosen: NDArray[np.int64]) -> "Vocabulary":
-        """Return a vocabulary of the chosen numbers' names, in that order."""
+        """Return a vocabulary of the names of the chosen numbers, in that order."""
         return Vocabulary.from_names(*gathered(self.letters, self.stops, chosen), self.most)
 
 
 def _keys(tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the keys and rests of the tokens, which the tokeniser has made already and others have not."""
+    """Return the keys and rests of the tokens, and compute them unless the tokenizer has done so."""
     if len(tokens.keys) == len(tokens.stops):
         return tokens.keys, tokens.rests
     keys, rests = np.empty(len(tokens.stops), dtype=np.int64), np.empty(len(tokens.stops), dtype=np.int64)
@@ -155,14 +155,14 @@ def _new_table(n_names: int, n_letters: int, seeds: tuple[int, int] | None = Non
         np.zeros(max(n_names, 1), dtype=np.int64),
         np.zeros(max(n_names, 1), dtype=np.int64),
         np.zeros(max(n_letters, 1), dtype=np.uint8),
-        seeds or SEEDS,  # those that hashes were made with, which may be another process's
+        seeds or SEEDS,  # the seeds of the existing hashes, which may be another process's
     )
 
 
 def entries(
     numbers: NDArray[np.int32], documents: NDArray[np.int64], n_names: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return each document's counts as entries (number << 32 | count), and where each document's end."""
+    """Return each document's counts as entries (number << 32 | count), and the end of each document."""
     counted, ends = np.empty(len(numbers), dtype=np.int64), documents.copy()
     filled = count_entries(numbers, ends, np.full(n_names, -1, dtype=np.int64), counted)
     return counted[:filled], ends

@@ -1,1 +1,1 @@
-"""The service: an HTTP API over a model and its journal, and a page for people. `thresher serve` starts it."""
+"""The web service: an HTTP API for a model and its journal, and a page for browsers."""

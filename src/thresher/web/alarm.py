@@ -1,4 +1,4 @@
-"""Whether a model that learns does worse on the held-out documents than it did before."""
+"""Detect that a model that learns does worse on the held-out documents than before."""
 
 import base64
 import hashlib
@@ -11,17 +11,17 @@ import numpy as np
 
 from thresher.datasets.document import Document
 from thresher.evaluation import Evaluation
-from thresher.journal import Journal
+from thresher.journal.database import Journal
 from thresher.metrics import Ints
 from thresher.web.quality import macro_f1
 
-_FACT = "watched"  # of the journal
-WATCHED = 200  # corrections within which the macro F1 may fall by no more than
+_FACT = "watched"  # name of the fact in the journal
+WATCHED = 200  # within this number of corrections, the macro F1 may fall by at most LARGEST_FALL
 LARGEST_FALL = 0.02
 
 
 class Decisions(NamedTuple):
-    """What a model decided on all held-out documents at a position of its journal, and what is right: packed bits."""
+    """The decisions of a model on all held-out documents at a position of its journal, and the truth, bit-packed."""
 
     position: int
     categories: int
@@ -41,7 +41,7 @@ class Decisions(NamedTuple):
         return macro_f1(both[0][left], both[1][left])
 
     def is_of(self, documents: int) -> bool:
-        """Tell whether these are decisions on this number of `documents`, and not damaged."""
+        """Return whether these are undamaged decisions on this number of `documents`."""
         size = -(-2 * documents * self.categories // 8)
         try:
             return len(zlib.decompressobj().decompress(self.packed, size + 1)) == size
@@ -50,35 +50,35 @@ class Decisions(NamedTuple):
 
 
 class Past:
-    """The decisions of a model while it learned; one thread adds to them, and others may read.
+    """The past decisions of a model while it learned; one thread adds to them, and others may read.
 
-    All held-out documents are kept, so that F1 now and F1 before are always of the same documents: those that were
-    not taught by now. The journal keeps them, for a restart.
+    All decisions cover all held-out documents. F1 now and F1 before are thus always compared on the same documents:
+    those not taught so far. The journal saves them for a restart.
 
     Parameters
     ----------
     holdout : sequence of Document
-        The held-out documents; what was kept of others is not used.
+        The held-out documents. Saved decisions on other documents are ignored.
     journal : Journal
-        Keeps the decisions.
+        Saves the decisions.
     """
 
     def __init__(self, holdout: Sequence[Document], journal: Journal) -> None:
         self._documents = len(holdout)
         self._holdout = hashlib.sha256(json.dumps([(one.content, one.categories) for one in holdout]).encode())
         self._decisions = self._kept = self._read(journal.fact(_FACT))
-        self._best: tuple[tuple[Decisions, ...], bytes, float] = ((), b"", 0.0)  # the last one, and what it is of
+        self._best: tuple[tuple[Decisions, ...], bytes, float] = ((), b"", 0.0)  # the last result, with its inputs
 
     def add(self, position: int, found: Evaluation) -> None:
         """Add the decisions at a position, and drop those that no alarm needs any longer."""
         self._decisions = (*self._watched(position), Decisions.of(position, found))
 
     def last(self) -> int | None:
-        """Return the position of the last decisions, None if there are none."""
+        """Return the position of the last decisions, or None if there are no decisions."""
         return self._decisions[-1].position if self._decisions else None
 
     def best(self, position: int, left: Ints) -> float:
-        """Return the best macro F1 that counts at a position, on the documents that are `left`; 0 if there is none."""
+        """Return the best macro F1 that counts at a position, on the documents that are `left`; 0 without a past."""
         watched, documents = self._watched(position), left.tobytes()
         known, known_documents, best = self._best  # read and replaced as a whole, so threads need no lock
         if (known, known_documents) != (watched, documents):
@@ -87,7 +87,7 @@ class Past:
         return best
 
     def keep(self, journal: Journal) -> None:
-        """Write new decisions into the journal."""
+        """Write new decisions to the journal."""
         decisions = self._decisions
         if decisions is not self._kept:
             rows = [[one.position, one.categories, base64.b64encode(one.packed).decode()] for one in decisions]
@@ -95,7 +95,7 @@ class Past:
             self._kept = decisions
 
     def _read(self, kept: str | None) -> tuple[Decisions, ...]:
-        """Return the decisions that were kept; none if they are of other documents, or make no sense."""
+        """Return the saved decisions; none if they are for other documents or are damaged."""
         try:
             found = json.loads(kept or "{}")
             if found["holdout"] != self._holdout.hexdigest():
@@ -106,6 +106,6 @@ class Past:
         return decisions if all(one.is_of(self._documents) for one in decisions) else ()
 
     def _watched(self, position: int) -> tuple[Decisions, ...]:
-        """Return the decisions within the corrections that are watched, and the last ones before them."""
+        """Return the decisions within the last WATCHED corrections, and the last ones before them."""
         first = sum(one.position < position - WATCHED for one in self._decisions)
         return self._decisions[max(first - 1, 0) :]

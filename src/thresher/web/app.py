@@ -1,4 +1,4 @@
-"""The application that a server runs: all routes of a service, behind its guard."""
+"""The ASGI application: all routes of a service behind its guard."""
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -9,18 +9,18 @@ from starlette.responses import Response
 from thresher import __version__
 from thresher.errors import ThresherError
 from thresher.web.description import described, route
+from thresher.web.errors import Problem
 from thresher.web.guards import Guard, Rules
-from thresher.web.meters import Meters
-from thresher.web.problems import Problem
+from thresher.web.prometheus_metrics import Meters
 from thresher.web.routes import categories, categorize, corrections, documents, health, model, page
 from thresher.web.routes.shared import Answer, Route, look, refused, written
 from thresher.web.service import Service
 
-_TOLD = (Problem, ThresherError, MemoryError, ClientDisconnect, HTTPException, RequestValidationError, Exception)
+_HANDLED = (Problem, ThresherError, MemoryError, ClientDisconnect, HTTPException, RequestValidationError, Exception)
 
 
 def create_app(service: Service, rules: Rules) -> Guard:
-    """Return the application: the routes of a service behind its guard."""
+    """Return the ASGI application: the routes of a service behind its guard."""
     app = FastAPI(
         title="Thresher",
         version=__version__,
@@ -33,9 +33,9 @@ def create_app(service: Service, rules: Rules) -> Guard:
     )
     app.router.route_class = Route
     meters = Meters()
-    for kind in _TOLD:
+    for kind in _HANDLED:
         app.add_exception_handler(kind, refused)
-    categorize.add_routes(app, service)  # first, for routes are looked through in their order
+    categorize.add_routes(app, service)  # first, because routes are matched in order
     categories.add_routes(app, service)
     documents.add_routes(app, service)
     model.add_routes(app, service)

@@ -1,4 +1,4 @@
-"""The OpenAPI description of the routes: what each takes and gives, and what may be asked next. `app` serves it."""
+"""The OpenAPI description of the routes: their parameters, bodies, answers and links."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,13 +8,13 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from thresher.web import bodies, outcomes
+from thresher.web import request_models, response_models
+from thresher.web.errors import MEDIA
 from thresher.web.guards import ASSETS, JSON, LINES
-from thresher.web.problems import MEDIA
 
 _SCHEMAS = "#/components/schemas/"
 _PROBLEMS = ("400", "401", "403", "404", "405", "408", "409", "413", "415", "421", "422", "429", "431", "503", "507")
-_STREAMED = (bodies.CategorizeIn, bodies.DocumentsIn)
+_STREAMED = (request_models.CategorizeIn, request_models.DocumentsIn)
 _LINE = {"anyOf": [{"type": "string"}, {"$ref": f"{_SCHEMAS}DocumentIn"}]}
 Links = dict[str, dict[str, str]]
 
@@ -28,23 +28,22 @@ def route(
     leads: Links | None = None,
     responses: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return what the description says of a route beside its name and its docstring.
+    """Return the description of a route, except its name and its docstring.
 
     Parameters
     ----------
     role : str or None
-        Whom it answers; None: anyone.
+        The role that the route requires; None: no token.
     answer : model or None
-        What is answered with 200, unless `responses` has it.
+        The body of a response with status 200, unless `responses` has it.
     takes : model, optional
-        The body.
+        The body of the request.
     query : sequence of dict
-        Parameters that the route reads from the query by itself.
+        Query parameters that the route reads itself.
     leads : dict, optional
-        The routes, by their names, that may be asked next, and where the parameters of each are in what was sent or
-        answered.
+        The routes to call next, by name, and where the parameters of each are in the request or the response.
     responses : dict, optional
-        Other answers than that.
+        Other responses.
     """
     problem = {"description": "What is wrong", "content": {MEDIA: {"schema": {"$ref": f"{_SCHEMAS}Problem"}}}}
     found = dict.fromkeys(_PROBLEMS, problem) | (responses or {})
@@ -65,7 +64,7 @@ def route(
 
 
 def role_of(path: str, extra: dict[str, Any] | None) -> str | None:
-    """Return whom a route answers that was described so: admins alone unless it says otherwise, the page's anyone."""
+    """Return the role that a route requires; by default "admin", and None for the page and its files."""
     if extra is None or "security" not in extra:
         return None if path == "/" or path.startswith(ASSETS) else "admin"
     role: str | None = extra["security"][0]["token"][0] if extra["security"] else None
@@ -73,15 +72,15 @@ def role_of(path: str, extra: dict[str, Any] | None) -> str | None:
 
 
 def content(description: str, answer: type[BaseModel], lines: type[BaseModel] | None = None) -> dict[str, Any]:
-    """Return the description of an answer, which may come as lines too."""
+    """Return the description of an answer, with JSON lines as an alternative if `lines` is given."""
     kinds = {JSON: answer} | ({LINES: lines} if lines is not None else {})
     found = {kind: {"schema": {"$ref": f"{_SCHEMAS}{one.__name__}"}} for kind, one in kinds.items()}
     return {"description": description, "content": found}
 
 
 def options_in_query() -> list[dict[str, Any]]:
-    """Return the parameters of a query that says how to answer, as a body may too."""
-    properties = bodies.OptionsIn.model_json_schema()["properties"]
+    """Return the query parameters for the options that a body may also have."""
+    properties = request_models.OptionsIn.model_json_schema()["properties"]
     return [
         {"name": name, "in": "query", "required": False, "schema": _without_null(schema)}
         for name, schema in properties.items()
@@ -89,20 +88,20 @@ def options_in_query() -> list[dict[str, Any]]:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema for a query, in which nothing can be null."""
+    """Return a schema for a query parameter, which cannot be null."""
     kinds = [kind for kind in schema.get("anyOf", [schema]) if kind != {"type": "null"}]
     return kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
 
 
 def described(app: FastAPI) -> dict[str, Any]:
-    """Return the OpenAPI description, made once."""
+    """Return the OpenAPI description, built once."""
     if app.openapi_schema is None:
         found = get_openapi(
             title=app.title, version=app.version, summary=app.summary, routes=app.routes, openapi_version="3.1.0"
         )
         kinds = [
             kind
-            for module in (bodies, outcomes)
+            for module in (request_models, response_models)
             for kind in vars(module).values()
             if isinstance(kind, type) and issubclass(kind, BaseModel) and kind.__module__ == module.__name__
         ]

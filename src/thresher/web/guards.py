@@ -1,27 +1,27 @@
-"""What every request passes before a route sees it: host, size, time, token, origin, kind. Plain ASGI, for speed."""
+"""Checks of every request before a route sees it: host, size, time, token, origin, content type. Plain ASGI."""
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, NamedTuple
 
-from thresher.web.bodies import LONGEST_BODY
-from thresher.web.meters import Meters
-from thresher.web.problems import Problem, as_problem, busy
-from thresher.web.tokens import Holder, Tokens
+from thresher.web.access_tokens import Holder, Tokens
+from thresher.web.errors import Problem, as_problem, busy
+from thresher.web.prometheus_metrics import Meters
+from thresher.web.request_models import LONGEST_BODY
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
-DEADLINE = 15.0  # seconds for a body to come, or for the next part of a stream
+DEADLINE = 15.0  # seconds for a whole body, or for the next part of a stream
 LONGEST_STREAM = 2**31  # bytes
-LARGEST_HEAD, MOST_HEADERS = 32_768, 100  # bytes; and how many
+LARGEST_HEAD, MOST_HEADERS = 32_768, 100  # bytes, and number of headers
 OPEN = frozenset({"/", "/healthz", "/readyz"})
 ASSETS = "/assets/"
 JSON, LINES = "application/json", "application/x-ndjson"
-WRITING = frozenset({"POST", "PUT", "PATCH"})  # the methods that send a body
+WRITING = frozenset({"POST", "PUT", "PATCH"})  # methods with a body
 _ONCE = (b"authorization", b"content-encoding", b"content-length", b"content-type", b"origin", b"sec-fetch-site")
 HEADERS = [
     (b"content-security-policy", b"default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -33,18 +33,18 @@ HEADERS = [
 
 
 class Rules(NamedTuple):
-    """What a service allows.
+    """The access rules of a service.
 
     Parameters
     ----------
     hosts : set of str
-        Which hosts a request may name, with their ports.
+        The hosts that a request may name, with their ports.
     tokens : Tokens or None
-        None lets everyone do everything.
+        The tokens. None allows everyone to do everything.
     origins : set of str
-        Pages of other origins that may ask.
+        Other origins whose pages may send requests.
     rate : float
-        Requests a second that one token may make; 0 for any number.
+        Requests per second and token; 0 for no limit.
     """
 
     hosts: frozenset[str]
@@ -54,14 +54,14 @@ class Rules(NamedTuple):
 
 
 class Guard:
-    """An ASGI application before another one."""
+    """An ASGI middleware that checks each request."""
 
     def __init__(self, app: App, rules: Rules, meters: Meters) -> None:
         self.app, self.rules, self.meters = app, rules, meters
         self._allowances: dict[Holder, tuple[float, float]] = {}
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it."""
+        """Answer or refuse a request."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
@@ -86,11 +86,11 @@ class Guard:
                 await self.app(scope, _bounded(receive, headers), answer)
         except Problem as problem:
             await problem.response()(scope, receive, answer)
-        except MemoryError as error:  # of a body that did not fit
+        except MemoryError as error:  # the body did not fit
             if begun:
                 raise
             await as_problem(error).response()(scope, receive, answer)
-        except asyncio.CancelledError:  # the end is hurried: sent again, a correction is told whether it was kept
+        except asyncio.CancelledError:  # forced shutdown: on a retry, the client learns whether it was saved
             if begun:
                 raise
             await busy("the service is ending").response()(scope, receive, answer)
@@ -128,7 +128,7 @@ class Guard:
         raise Problem(401, "a token is needed: Authorization: Bearer TOKEN", {"WWW-Authenticate": "Bearer"})
 
     def _check_rate(self, holder: Holder) -> None:
-        """Let a second's worth of requests come at once, and then no faster than the rate."""
+        """Allow a burst of one second's requests, then no more than the rate."""
         if self.rules.rate <= 0:
             return
         now, most = time.monotonic(), max(self.rules.rate, 1.0)
@@ -155,12 +155,15 @@ def _host(headers: dict[bytes, bytes]) -> str:
 
 
 def _check_head(headers: list[tuple[bytes, bytes]]) -> None:
-    """Refuse headers too many or too large, and one that stands twice: some would read the first, some the last."""
+    """Refuse headers that are too many, too large or repeated.
+
+    Some programs would read the first of two equal headers, and some the last.
+    """
     if len(headers) > MOST_HEADERS or sum(len(name) + len(value) for name, value in headers) > LARGEST_HEAD:
         raise Problem(431, f"a request may have {MOST_HEADERS} headers, and {LARGEST_HEAD:,} bytes of them")
     names = [name for name, _ in headers]
     if len(set(names)) < len(names) and any(names.count(name) > 1 for name in _ONCE):
-        raise Problem(400, "a header stands twice")
+        raise Problem(400, "a header occurs twice")
 
 
 def _is_stream(headers: dict[bytes, bytes]) -> bool:
@@ -177,7 +180,7 @@ def _check_length(headers: dict[bytes, bytes]) -> None:
 
 
 def check_kind(headers: Iterable[tuple[bytes, bytes]]) -> None:
-    """Refuse a body of a kind that a page of another origin could send without being asked, or in another encoding."""
+    """Refuse other content types, which pages of other origins could send without a preflight, and other encodings."""
     kind, _, more = dict(headers).get(b"content-type", b"").decode("latin-1").lower().partition(";")
     charset = more.partition("charset=")[2].strip(' "') or "utf-8"
     if kind.strip() not in (JSON, LINES) or charset not in ("utf-8", "utf8"):
@@ -185,14 +188,14 @@ def check_kind(headers: Iterable[tuple[bytes, bytes]]) -> None:
 
 
 def _bounded(receive: Receive, headers: dict[bytes, bytes]) -> Receive:
-    """Return what gives a body's parts as they come, up to so many bytes and within so much time."""
+    """Return a `receive` that limits the size of a body and the time for it."""
     stream = _is_stream(headers)
     most, seen, end = LONGEST_STREAM if stream else LONGEST_BODY, 0, time.monotonic() + DEADLINE
     whole = False
 
     async def next_part() -> Message:
         nonlocal seen, whole
-        if whole:  # what comes now is that the client left, whenever that is
+        if whole:  # only the client's disconnect can follow, at any time
             return await receive()
         left = DEADLINE if stream else end - time.monotonic()
         try:
@@ -210,12 +213,12 @@ def _bounded(receive: Receive, headers: dict[bytes, bytes]) -> Receive:
 
 
 def hosts_of(host: str, port: int, others: Iterable[str] = ()) -> frozenset[str]:
-    """Return the hosts that a request may name: this machine's own names, what was bound, and others as given.
+    """Return the hosts that a request may name: this machine's own names, the bound host, and `others`.
 
     >>> sorted(hosts_of("127.0.0.1", 8765))
     ['127.0.0.1:8765', '[::1]:8765', 'localhost:8765']
     """
     bound = f"[{host}]" if ":" in host else host
     names = {"localhost", "127.0.0.1", "[::1]"} | ({bound} if host not in ("0.0.0.0", "::") else set())
-    plain = {name.lower() for name in names} if port == 80 else set()  # browsers leave that port out
+    plain = {name.lower() for name in names} if port == 80 else set()  # browsers omit that port
     return frozenset({f"{name}:{port}".lower() for name in names} | plain | {other.lower() for other in others})

@@ -1,4 +1,4 @@
-"""How often the model was wrong when it was corrected, over time, and whether that has become worse."""
+"""The error rate of the model at its corrections over time, and an alarm if it rises."""
 
 from collections.abc import Iterable
 from math import sqrt
@@ -11,7 +11,7 @@ _SIGMAS = 3.0
 
 
 class LearningCurve:
-    """The corrections that stand, in their order: which of them found the model wrong.
+    """The corrections that are not undone, in order: whether the model was wrong at each.
 
     >>> curve = LearningCurve([True, True, False, False])
     >>> curve.summary()["error"]
@@ -22,11 +22,11 @@ class LearningCurve:
         self._wrong = bytearray(wrong)
 
     def add(self, wrong: bool) -> None:
-        """Take note of one more correction."""
+        """Add one more correction."""
         self._wrong.append(wrong)
 
     def summary(self) -> dict[str, Any]:
-        """Return the errors so far, of late, and as a curve of at most so many points."""
+        """Return the error rate so far, the recent one, and a curve of at most POINTS points."""
         wrong = np.frombuffer(bytes(self._wrong), dtype=np.uint8)
         count, total = len(wrong), np.concatenate(([0], np.cumsum(wrong, dtype=np.int64)))
         places = np.unique(np.linspace(min(count, 1), count, min(POINTS, count)).astype(np.int64))
@@ -48,7 +48,7 @@ class LearningCurve:
         }
 
     def _drift(self, total: Any) -> dict[str, Any]:
-        """Compare the last corrections with those before: an alarm if they are wrong by far more often."""
+        """Compare the last corrections with those before: raise the alarm if the error rate is significantly higher."""
         count = len(total) - 1
         before = min(count - WINDOW, LONG_AGO)
         if before < WINDOW:

@@ -1,4 +1,4 @@
-"""How well each category does, on documents held out or on those that the model keeps; the page's tables and curves."""
+"""Measure the quality of each category, on held-out documents or on those in the reservoir, for tables and curves."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
@@ -10,15 +10,16 @@ from thresher.categorizer import Categorizer
 from thresher.datasets.document import Document
 from thresher.evaluation import Evaluation, evaluate
 from thresher.metrics import Ints, Truth
+from thresher.model.scoring import decide_kept
 
 _POINTS = 200
 
 
 class Quality(NamedTuple):
-    """What was measured of a model at a position of its journal.
+    """A measurement of a model at a position of its journal.
 
-    `whole` is the evaluation of all documents held out, `left` the numbers of those that were not taught,
-    `evaluation` that of these, and `rows` holds its rates by category.
+    `whole` is the evaluation of all held-out documents, and `left` holds the numbers of those that were not taught.
+    `evaluation` covers only these, and `rows` holds its rates by category.
     """
 
     position: int
@@ -34,7 +35,7 @@ class Quality(NamedTuple):
 
 
 def macro_f1(truth: Truth, accepted: Truth) -> float:
-    """Return the mean F1 of the categories that have documents; 0 if none has."""
+    """Return the mean F1 of the categories that have documents; 0 if no category has any."""
     counts = metrics.Counts(truth.shape[1]).update(truth, accepted)
     known = counts.f1()[counts.positives > 0]
     return float(np.mean(known)) if len(known) else 0.0
@@ -43,9 +44,9 @@ def macro_f1(truth: Truth, accepted: Truth) -> float:
 def measured(
     model: Categorizer, position: int, holdout: Sequence[Document], taught: Collection[int] = frozenset()
 ) -> Quality:
-    """Measure a model on documents held out or, where there are none, on those it keeps and knows all categories of.
+    """Measure a model on held-out documents or, without any, on the completely labelled ones in its reservoir.
 
-    `taught` holds the numbers of the documents held out that are left out, as the model has learned them.
+    `taught` holds the numbers of held-out documents to leave out because the model has learned them.
     """
     whole = evaluate(model, list(holdout)) if holdout else evaluate_kept(model)
     whole = whole.of_categories(model.categories)
@@ -56,26 +57,26 @@ def measured(
 
 
 def evaluate_kept(model: Categorizer) -> Evaluation:
-    """Return how a model does on the documents that it keeps; it has learned them, so that is flattering."""
-    documents = [document for document in model.reservoir.documents if document.complete]
+    """Evaluate a model on the documents in its reservoir; the result is optimistic, as it has learned them."""
+    documents = [document for document in model.state.reservoir.documents if document.complete]
     truth = np.zeros((len(documents), len(model.categories)), dtype=np.bool_)
     for row, document in zip(truth, documents, strict=True):
         row[list(document.categories)] = True
-    scores, accepted = model.decide_kept(documents)
+    scores, accepted = decide_kept(model.state, documents)
     return Evaluation(model.categories, truth, scores, accepted, [str(i) for i in range(len(documents))])
 
 
 def curve(quality: Quality, category: str, threshold: float) -> list[dict[str, float]]:
-    """Return precision and recall of a category at the thresholds it might have, falling from the highest.
+    """Return precision and recall of a category at its possible thresholds, the highest first.
 
-    Each stands for all thresholds that accept the same documents, the one in use for those like it.
+    Each point represents all thresholds that accept the same documents; the current threshold represents its own range.
     """
     number = quality.evaluation.categories.index(category)
     truth, scores = quality.evaluation.truth[:, number], quality.evaluation.scores[:, number]
     if not truth.any():
         return []
     found = metrics.precision_recall_curve(scores, truth)
-    below = np.append(found.thresholds[1:], found.thresholds[-1] - 0.1)  # what is above is accepted
+    below = np.append(found.thresholds[1:], found.thresholds[-1] - 0.1)  # scores above it are accepted
     between = np.where((below <= 1) & (found.thresholds > 1), 1.0, (found.thresholds + below) / 2)
     at = np.unique(np.linspace(0, len(found.thresholds) - 1, min(_POINTS, len(found.thresholds))).astype(np.int64))
     points = [

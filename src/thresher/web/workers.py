@@ -1,15 +1,15 @@
-"""Threads that do what requests ask for, so that the event loop never waits; and the line before them."""
+"""Threads and queues for the work of requests, so that the event loop never blocks."""
 
 import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from mmap import mmap
 from typing import Any, TypeVar
 
 from thresher.errors import is_out_of_memory
-from thresher.web.problems import busy
+from thresher.support.memory import require_memory
+from thresher.web.errors import busy
 
 Result = TypeVar("Result")
 _ROOM = 2**24  # bytes: the stack of a thread takes half of it
@@ -17,22 +17,22 @@ _ATTEMPTS = 3  # to report an error
 
 
 class Workers:
-    """Some threads and one line of calls, which they take in turn.
+    """Some threads with one queue of calls.
 
-    The threads run from the start, when there is memory for them, and Python does not wait for them at its end.
+    The threads start immediately, while there is memory for them. Python does not wait for them at exit.
 
     Parameters
     ----------
     count : int
-        How many threads.
+        The number of threads.
     name : str
-        What they are called.
+        The prefix of the threads' names.
     longest_line : int
-        How many calls may wait; more are refused with 503.
+        The number of calls that may wait; more are refused with status 503.
     too_many : str
-        What is said then.
+        The message of that refusal.
     failed : callable
-        Called, on the thread, with the error that a call raises, before the caller gets it.
+        Called on the thread with the error of a call, before the caller gets it.
     """
 
     def __init__(
@@ -49,24 +49,24 @@ class Workers:
         self._threads = [threading.Thread(target=self._run, name=f"{name}-{i}", daemon=True) for i in range(count)]
         try:
             for thread in self._threads:
-                mmap(-1, _ROOM).close()  # a thread that starts, and then finds no memory, is waited for indefinitely
+                require_memory(_ROOM)  # starting a thread that then runs out of memory would block indefinitely
                 thread.start()
-        except (OSError, RuntimeError):
+        except (MemoryError, RuntimeError):
             self.stop()
             raise MemoryError("threads cannot be started") from None
 
     @property
     def waiting(self) -> int:
-        """How many calls wait."""
+        """The number of waiting calls."""
         return len(self._line)
 
     def call(self, function: Callable[[], Result]) -> "Future[Result]":
-        """Have a function called in its turn, unless its future is cancelled before."""
+        """Queue a function call; return its future, which may be cancelled before the call begins."""
         future: Future[Result] = Future()
         with self._changed:
             if self._ending:
                 raise busy("the service is ending")
-            if len(self._line) >= self.longest_line:  # those whose clients have left wait no more
+            if len(self._line) >= self.longest_line:  # drop the calls of clients that have left
                 self._line = deque(one for one in self._line if not one[0].cancelled())
             if len(self._line) >= self.longest_line:
                 raise busy(self._too_many)
@@ -75,7 +75,7 @@ class Workers:
         return future
 
     def stop(self) -> None:
-        """Refuse all calls that wait or come from now on; each thread ends with the call that it has begun."""
+        """Refuse all waiting and later calls; each thread ends after the call that it has begun."""
         with self._changed:
             self._ending = True
             waiting, self._line = self._line, deque()
@@ -93,7 +93,7 @@ class Workers:
                 result = function()
             except BaseException as raised:
                 error = _without_frames(raised) if is_out_of_memory(raised) else raised
-                for _ in range(_ATTEMPTS):  # there may be no memory even for this; the caller gets an answer anyway
+                for _ in range(_ATTEMPTS):  # memory may be lacking even for this; the caller gets an answer anyway
                     with suppress(Exception):
                         self._failed(error)
                         break
@@ -101,7 +101,7 @@ class Workers:
             else:
                 future.set_result(result)
                 del result
-            del waiting, future, function  # an idle thread keeps nothing
+            del waiting, future, function  # an idle thread holds no references
 
     def _next(self) -> "tuple[Future[Any], Callable[[], Any]] | None":
         with self._changed:
@@ -113,13 +113,13 @@ class Workers:
 
 
 def _without_frames(error: BaseException) -> MemoryError:
-    """Return a lack of memory without the frames of what was called, which keep that memory taken."""
+    """Return a MemoryError without the frames of the failed call, which would keep their memory allocated."""
     error.__traceback__ = error.__context__ = error.__cause__ = None
     return error if isinstance(error, MemoryError) else MemoryError()
 
 
 class Pools:
-    """Threads for looking, by how long it takes: what takes long keeps nobody waiting who asks for little."""
+    """Threads for reading, by duration: long requests do not delay short ones."""
 
     def __init__(self) -> None:
         self.quick = Workers(4, "quick", 500)
@@ -127,6 +127,6 @@ class Pools:
         self.long = Workers(2, "long", 64)
 
     def stop(self) -> None:
-        """Refuse what waits or comes from now on."""
+        """Refuse all waiting and later calls."""
         for workers in (self.quick, self.queue, self.long):
             workers.stop()

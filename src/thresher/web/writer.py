@@ -1,4 +1,4 @@
-"""The one thread that touches a model and its journal: whatever writes, or reads the journal, waits in its line."""
+"""The single thread that changes a model and accesses its journal."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -9,22 +9,22 @@ LONGEST_LINE = 1000
 
 
 class Writer(Workers):
-    """A thread and the line before it.
+    """A single thread with a queue.
 
     Parameters
     ----------
     failed : callable
-        Called, on that thread, with whatever a call raises before the caller gets it.
+        Called on that thread with the error of a call, before the caller gets it.
     """
 
     def __init__(self, failed: Callable[[BaseException], None]) -> None:
         super().__init__(1, "writer", LONGEST_LINE, f"{LONGEST_LINE} corrections wait already", failed)
 
     def end(self, last: Callable[[], None], patience: float | None = None, last_patience: float | None = None) -> bool:
-        """Do what waits, then the last thing, and end; what comes later is refused.
+        """Finish the waiting calls, then call `last` and end; later calls are refused.
 
-        Returns False if the last thing has not begun within `patience` seconds, and it is left undone; and if it is not
-        done `last_patience` seconds later, and it goes on until the process ends.
+        Return False if `last` has not begun within `patience` seconds; it is then skipped. Also return False if it is
+        not done `last_patience` seconds later; it then continues until the process ends.
         """
         future: Future[None] = Future()
         with self._changed:

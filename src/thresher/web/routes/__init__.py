@@ -1,1 +1,1 @@
-"""The routes of the service, a file for each of its subjects; `app` adds them all."""
+"""The routes of the service, one file per subject."""

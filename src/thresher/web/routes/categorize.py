@@ -1,4 +1,4 @@
-"""What a document is about: one, many or lines of them."""
+"""The route that categorizes documents: one, many, or JSON lines."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -11,28 +11,28 @@ from starlette.responses import Response
 
 from thresher.errors import ThresherError
 from thresher.text.analysers import Text
-from thresher.web import bodies, outcomes
+from thresher.web import request_models, response_models
 from thresher.web.description import content, options_in_query, route
-from thresher.web.gathering import Gathering, is_short, letters_of
+from thresher.web.errors import Problem, as_problem
 from thresher.web.guards import LINES
-from thresher.web.problems import Problem, as_problem
+from thresher.web.micro_batching import Gathering, is_short, letters_of
 from thresher.web.routes.lines import Lines, begun, line_batches
 from thresher.web.routes.shared import MOST_ANSWERED, Answer, is_lines, look, read, written, written_many
 from thresher.web.service import Service
 from thresher.web.workers import Workers
 
-_FEW_LETTERS, _FEW_CATEGORIES = 50_000, 10_000  # of one text: so many take a few milliseconds
-_SCORES_AT_ONCE = 20_000  # documents x categories that lines are answered with
+_FEW_LETTERS, _FEW_CATEGORIES = 50_000, 10_000  # limits for one text that takes a few milliseconds
+_SCORES_AT_ONCE = 20_000  # documents x categories that are answered at once for JSON lines
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
-    """Add the route that most requests ask for."""
+    """Add the route for categorizing."""
     gathering = Gathering(service)
-    categorized = {"200": content("The answer", outcomes.Categorized, lines=outcomes.Categorized)}
+    categorized = {"200": content("The answer", response_models.Categorized, lines=response_models.Categorized)}
 
     @app.post(
         "/v1/categorize",
-        **route("reader", None, takes=bodies.CategorizeIn, query=options_in_query(), responses=categorized),
+        **route("reader", None, takes=request_models.CategorizeIn, query=options_in_query(), responses=categorized),
     )
     async def categorize(request: Request) -> Response:
         """Say which categories documents belong to and, if asked, which words decided."""
@@ -50,13 +50,13 @@ def add_routes(app: FastAPI, service: Service) -> None:
         return Answer(found, headers={"Thresher-Position": str(position)})
 
 
-def _given(options: dict[str, Any], body: bytes) -> bodies.CategorizeIn:
-    found = bodies.parsed(body)
-    return bodies.checked(bodies.CategorizeIn, options | found if isinstance(found, dict) else found)
+def _given(options: dict[str, Any], body: bytes) -> request_models.CategorizeIn:
+    found = request_models.parsed(body)
+    return request_models.checked(request_models.CategorizeIn, options | found if isinstance(found, dict) else found)
 
 
-def _workers(service: Service, given: bodies.CategorizeIn) -> Workers:
-    """Return the threads for a request, by how long it may take."""
+def _workers(service: Service, given: request_models.CategorizeIn) -> Workers:
+    """Return the threads for a request, by its expected duration."""
     is_quick = given.documents is None and not given.explain and len(service.view.categories) <= _FEW_CATEGORIES
     if is_quick and letters_of(_text_of(service, given)) <= _FEW_LETTERS:
         return service.pools.quick
@@ -64,37 +64,37 @@ def _workers(service: Service, given: bodies.CategorizeIn) -> Workers:
 
 
 def _options(request: Request) -> dict[str, Any]:
-    """Return the options that a query gives, which must be right though the body may have others."""
+    """Return the options in the query; they are checked even if the body overrides them."""
     if not request.scope["query_string"]:
         return {}
     known = {"true": True, "false": False}
     given: dict[str, Any] = {
         name: known.get(value, value)
         for name, value in request.query_params.items()
-        if name in bodies.OptionsIn.model_fields
+        if name in request_models.OptionsIn.model_fields
     }
     if str(given.get("top", "")).isdecimal() and len(given["top"]) < 10:
         given["top"] = int(given["top"])
-    bodies.checked(bodies.OptionsIn, given)
+    request_models.checked(request_models.OptionsIn, given)
     return given
 
 
-def _text_of(service: Service, given: bodies.CategorizeIn) -> Text:
+def _text_of(service: Service, given: request_models.CategorizeIn) -> Text:
     return (given.text or "") if given.document is None else service.pool.get(given.document).text
 
 
-def _id_of(given: bodies.CategorizeIn) -> str:
+def _id_of(given: request_models.CategorizeIn) -> str:
     return given.id or given.document or "1"
 
 
-def _listed(documents: Iterable[str | bodies.DocumentIn], before: int = 0) -> tuple[list[Text], list[str]]:
-    """Return texts and ids; a document without one has its number for an id, counted from those before."""
+def _listed(documents: Iterable[str | request_models.DocumentIn], before: int = 0) -> tuple[list[Text], list[str]]:
+    """Return texts and ids; a document without an id gets its number, counting those before."""
     pairs = [(one, None) if isinstance(one, str) else (one.text, one.id) for one in documents]
     return [text for text, _ in pairs], [id or str(i) for i, (_, id) in enumerate(pairs, before + 1)]
 
 
-def _answered(service: Service, given: bodies.CategorizeIn) -> bytes:
-    """Return the answer to one document or many, as JSON."""
+def _answered(service: Service, given: request_models.CategorizeIn) -> bytes:
+    """Return the JSON answer for one document or many."""
     if given.documents is None:
         return next(_written(service, [_text_of(service, given)], [_id_of(given)], given))
     found = bytearray(b'{"documents":[')
@@ -109,14 +109,14 @@ def _answered(service: Service, given: bodies.CategorizeIn) -> bytes:
     return bytes(found)
 
 
-def _written(service: Service, texts: list[Text], ids: list[str], given: bodies.OptionsIn) -> Iterator[bytes]:
+def _written(service: Service, texts: list[Text], ids: list[str], given: request_models.OptionsIn) -> Iterator[bytes]:
     top = len(service.view.categories) if given.all else given.top
     return written_many(service.categorize(texts, ids, top=top, details=given.details, explain=given.explain))
 
 
 async def _lines_of_answers(service: Service, request: Request) -> AsyncIterator[bytes]:
-    """Categorize documents as their lines come; what is wrong after the first answer ends them with a problem."""
-    wanted = bodies.checked(bodies.OptionsIn, _options(request))
+    """Categorize documents as their lines arrive; an error after the first answer is sent as a last line."""
+    wanted = request_models.checked(request_models.OptionsIn, _options(request))
     count = 0
     try:
         async for batch in line_batches(request):
@@ -136,14 +136,14 @@ async def _lines_of_answers(service: Service, request: Request) -> AsyncIterator
             raise
 
 
-def _lines_at_once(service: Service, wanted: bodies.OptionsIn) -> int:
-    """Return how many lines are answered together: an explained one alone, and of others a bounded number of scores."""
+def _lines_at_once(service: Service, wanted: request_models.OptionsIn) -> int:
+    """Return the number of lines to answer at once: 1 with explanations, otherwise by a limit on scores."""
     most = len(service.view.categories)
     most = most if wanted.all or not wanted.top else min(most, wanted.top)
     return 1 if wanted.explain else max(_SCORES_AT_ONCE // max(most, 1), 1)
 
 
 def _answered_lines(
-    service: Service, documents: list[str | bodies.DocumentIn], before: int, wanted: bodies.OptionsIn
+    service: Service, documents: list[str | request_models.DocumentIn], before: int, wanted: request_models.OptionsIn
 ) -> bytes:
     return b"".join(one + b"\n" for one in _written(service, *_listed(documents, before), wanted))

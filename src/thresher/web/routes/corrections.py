@@ -1,4 +1,4 @@
-"""Corrections: made, listed, taken back, and given out to train on."""
+"""Routes for corrections: make, list, undo and export them."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,36 +8,42 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from starlette.responses import Response, StreamingResponse
 
-from thresher.journal import Record, exported
-from thresher.web import bodies, outcomes
+from thresher.journal.database import Record, exported
+from thresher.web import request_models, response_models
 from thresher.web.description import content, route
 from thresher.web.guards import LINES
 from thresher.web.routes.shared import Answer, answer, body_of, holder_of, keep, look, look_up, user_of, written
 from thresher.web.service import Service
 
 _RECORDS_AT_ONCE = 50
-_LONGEST_PAGE = 4_000_000  # bytes, after which a page of corrections ends
+_LONGEST_PAGE = 4_000_000  # bytes after which a page of corrections ends
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
-    """Add the routes of corrections."""
+    """Add the routes for corrections."""
     _add_corrections(app, service)
     _add_export(app, service)
 
 
 def _add_corrections(app: FastAPI, service: Service) -> None:
-    created = {"201": content("Kept and learned", outcomes.Taught)}
+    created = {"201": content("Kept and learned", response_models.Taught)}
 
     made = {"id": "$response.body#/id"}
 
     @app.post(
         "/v1/corrections",
-        **route("teacher", outcomes.Taught, takes=bodies.CorrectionIn, leads={"undo": made}, responses=created),
+        **route(
+            "teacher",
+            response_models.Taught,
+            takes=request_models.CorrectionIn,
+            leads={"undo": made},
+            responses=created,
+        ),
     )
     async def correct(request: Request) -> Response:
         """Keep a correction, learn it, and say what it changed."""
         holder = holder_of(request)
-        given = await body_of(request, service, bodies.CorrectionIn)
+        given = await body_of(request, service, request_models.CorrectionIn)
 
         def corrected() -> tuple[bytes, bool]:
             found, repeated = service.correct(given, user_of(holder, given.user))
@@ -48,7 +54,7 @@ def _add_corrections(app: FastAPI, service: Service) -> None:
 
     others = {"corrections": {"after": "$response.body#/next"}, "undo": {"id": "$response.body#/corrections/0/id"}}
 
-    @app.get("/v1/corrections", **route("reader", outcomes.Corrections, leads=others))
+    @app.get("/v1/corrections", **route("reader", response_models.Corrections, leads=others))
     async def corrections(
         request: Request,
         limit: Annotated[int, Query(ge=1, le=500)] = 50,
@@ -59,7 +65,7 @@ def _add_corrections(app: FastAPI, service: Service) -> None:
         """List what was corrected, by whom, and its effect."""
         return Answer(await _listed(request, service, limit, after, before, newest))
 
-    @app.delete("/v1/corrections/{id:path}", **route("teacher", outcomes.Undone))
+    @app.delete("/v1/corrections/{id:path}", **route("teacher", response_models.Undone))
     async def undo(request: Request, id: str, user: Annotated[str, Query(max_length=200)] = "") -> Response:
         """Take a correction back, as if it had never been."""
         holder = holder_of(request)
@@ -79,7 +85,7 @@ def _add_export(app: FastAPI, service: Service) -> None:
 async def _listed(
     request: Request, service: Service, limit: int, after: int | None, before: int | None, newest: bool
 ) -> bytes:
-    """Return a page of corrections, read some at a time so that writers have a turn; it ends early if it grows long."""
+    """Return a page of corrections, read in parts so that writers have a turn; it ends early if it grows long."""
     found: list[bytes] = []
     while True:
         some = partial(service.corrections, min(limit - len(found), _RECORDS_AT_ONCE), after, before, newest)

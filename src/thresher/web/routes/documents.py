@@ -1,4 +1,4 @@
-"""Documents to review: which comes next, new ones, and what has become of one."""
+"""Routes for the documents to review: the queue, adding, showing, changing and deleting documents."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -10,9 +10,9 @@ from fastapi import FastAPI, Query, Request
 from starlette.responses import Response
 
 from thresher.text.analysers import Text
-from thresher.web import bodies, outcomes
+from thresher.web import request_models, response_models
 from thresher.web.description import route
-from thresher.web.review import MOST_SHOWN
+from thresher.web.review_order import MOST_SHOWN
 from thresher.web.routes.lines import Batch, line_batches
 from thresher.web.routes.shared import Answer, answer, body_of, is_lines, keep, look, look_up, read, written
 from thresher.web.service import Service
@@ -21,7 +21,7 @@ _LOOKED_UP_AT_ONCE = 50
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
-    """Add the routes of documents to review."""
+    """Add the routes for documents to review."""
     _add_queue(app, service)
     _add_documents(app, service)
 
@@ -29,7 +29,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
 def _add_queue(app: FastAPI, service: Service) -> None:
     first = {"id": "$response.body#/documents/0/id"}
 
-    @app.get("/v1/queue", **route("reader", outcomes.Queue, leads={"document": first, "set_state": first}))
+    @app.get("/v1/queue", **route("reader", response_models.Queue, leads={"document": first, "set_state": first}))
     async def queue(
         request: Request,
         order: Literal["uncertain", "random", "diverse"] = "uncertain",
@@ -43,15 +43,15 @@ def _add_queue(app: FastAPI, service: Service) -> None:
         service.check_ready()
         queued = partial(service.queued, order, category or None, q, state, limit, offset)
         found, matching = await look(request, service.pools.queue, queued)
-        told: list[dict[str, Any]] = []
+        answers: list[dict[str, Any]] = []
         room = MOST_SHOWN
-        while room >= 0 and len(told) < len(found):
-            some = found[len(told) : len(told) + _LOOKED_UP_AT_ONCE]  # so that writers have a turn
+        while room >= 0 and len(answers) < len(found):
+            some = found[len(answers) : len(answers) + _LOOKED_UP_AT_ONCE]  # in parts, so that writers have a turn
             more, room = await look_up(request, service, partial(_with_corrections, service, some, room))
-            told += more
+            answers += more
 
         def page() -> bytes:
-            return written({"documents": told, "matching": matching, **service.pool.counts()})
+            return written({"documents": answers, "matching": matching, **service.pool.counts()})
 
         return Answer(await look(request, service.pools.queue, page))
 
@@ -61,7 +61,12 @@ def _add_documents(app: FastAPI, service: Service) -> None:
 
     @app.post(
         "/v1/documents",
-        **route("teacher", outcomes.Added, takes=bodies.DocumentsIn, leads={"document": sent, "set_state": sent}),
+        **route(
+            "teacher",
+            response_models.Added,
+            takes=request_models.DocumentsIn,
+            leads={"document": sent, "set_state": sent},
+        ),
     )
     async def add_documents(request: Request) -> Response:
         """Add documents to review."""
@@ -71,35 +76,35 @@ def _add_documents(app: FastAPI, service: Service) -> None:
             added, known = added + new, known + old
         return answer({"added": added, "known": known})
 
-    @app.get("/v1/documents/{id:path}", **route("reader", outcomes.Document))
+    @app.get("/v1/documents/{id:path}", **route("reader", response_models.Document))
     async def document(request: Request, id: str) -> Response:
         """Show a document to review."""
         service.check_ready()
         found = service.pool.get(id)
         return Answer(await look(request, service.pools.quick, lambda: written(found._asdict())))
 
-    @app.patch("/v1/documents/{id:path}", **route("teacher", outcomes.Document, takes=bodies.StateIn))
+    @app.patch("/v1/documents/{id:path}", **route("teacher", response_models.Document, takes=request_models.StateIn))
     async def set_state(request: Request, id: str) -> Response:
         """Say what has become of a document to review."""
-        given = await body_of(request, service, bodies.StateIn)
+        given = await body_of(request, service, request_models.StateIn)
         return Answer(await keep(service, lambda: written(service.pool.set_state(id, given.state)._asdict())))
 
-    @app.delete("/v1/documents/{id:path}", **route("admin", outcomes.Document))
+    @app.delete("/v1/documents/{id:path}", **route("admin", response_models.Document))
     async def remove_document(request: Request, id: str) -> Response:
         """Delete a document to review; corrections of it stay."""
         return Answer(await keep(service, lambda: written(service.pool.remove(id)._asdict())))
 
 
 def _with_corrections(service: Service, documents: list[dict[str, Any]], room: int) -> tuple[list[dict[str, Any]], int]:
-    """Return documents with their corrections, until the names in these take the `room` up, and the room left."""
-    told: list[dict[str, Any]] = []
+    """Return documents with their corrections until the names in them exceed the `room`, and the room left."""
+    answers: list[dict[str, Any]] = []
     for document in documents:
         if room < 0:
             break
-        told.append(service.with_corrections(document))
-        for said in told[-1]["corrections"]:
+        answers.append(service.with_corrections(document))
+        for said in answers[-1]["corrections"]:
             room -= sum(map(len, chain(said["accept"], said["reject"], said["categories"] or ())))
-    return told, room
+    return answers, room
 
 
 async def _document_batches(request: Request, service: Service) -> AsyncIterator[list[tuple[str | None, Text]]]:
@@ -115,10 +120,10 @@ def _pairs_of(batch: Batch) -> list[tuple[str | None, Text]]:
 
 
 def _pairs_in(body: bytes) -> list[tuple[str | None, Text]]:
-    return _pairs(bodies.checked(bodies.DocumentsIn, bodies.parsed(body)).documents)
+    return _pairs(request_models.checked(request_models.DocumentsIn, request_models.parsed(body)).documents)
 
 
-def _pairs(documents: Iterable[str | bodies.DocumentIn]) -> list[tuple[str | None, Text]]:
+def _pairs(documents: Iterable[str | request_models.DocumentIn]) -> list[tuple[str | None, Text]]:
     return [(None, one) if isinstance(one, str) else (one.id, one.text) for one in documents]
 
 

@@ -1,24 +1,24 @@
-"""Whether the service lives and may be asked, and what it has done."""
+"""Routes for monitoring: liveness, readiness and metrics."""
 
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
-from thresher.web import outcomes
+from thresher.web import response_models
 from thresher.web.description import route
-from thresher.web.meters import Meters
+from thresher.web.prometheus_metrics import Meters
 from thresher.web.routes.shared import answer, look
 from thresher.web.service import Service
 
 
 def add_routes(app: FastAPI, service: Service, meters: Meters) -> None:
-    """Add what a supervisor asks."""
+    """Add the routes for monitoring."""
 
-    @app.get("/healthz", **route(None, outcomes.Health))
+    @app.get("/healthz", **route(None, response_models.Health))
     async def healthz() -> Response:
         """Tell that the service lives."""
         return answer({"status": "ok"})
 
-    @app.get("/readyz", **route(None, outcomes.Health))
+    @app.get("/readyz", **route(None, response_models.Health))
     async def readyz() -> Response:
         """Tell whether the service may be asked."""
         service.check_ready()

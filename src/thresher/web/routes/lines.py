@@ -1,4 +1,4 @@
-"""Bodies of JSON lines: read while they come, and answered while they still come."""
+"""Request bodies of JSON lines, read and answered while they arrive."""
 
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
@@ -7,22 +7,25 @@ from fastapi import Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from thresher.web import bodies
-from thresher.web.problems import Problem
+from thresher.web import request_models
+from thresher.web.errors import Problem
 
 _LINES_AT_ONCE = 256
 
 
 class Lines(StreamingResponse):
-    """An answer that is made while the body of its request still comes, so that nothing else may listen for that."""
+    """A response that is sent while the body of its request still arrives.
+
+    Nothing else may listen for that body, not even for a disconnect.
+    """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send what there is."""
+        """Send the response."""
         await self.stream_response(send)
 
 
 async def begun(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Wait for the first line: what is wrong with the first documents is then still a status."""
+    """Wait for the first line, so that an error in the first documents can still set the status."""
     try:
         first = await anext(lines)
     except StopAsyncIteration:
@@ -37,19 +40,19 @@ async def begun(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 class Batch(NamedTuple):
-    """Some lines as they came, and the number of the first of them."""
+    """Some lines of a body, and the number of the first of them."""
 
     first: int
     lines: list[bytes]
 
-    def documents(self) -> list[str | bodies.DocumentIn]:
-        """Return the documents of the lines, once they are checked."""
+    def documents(self) -> list[str | request_models.DocumentIn]:
+        """Return the checked documents of the lines."""
         found = [_line(line, number) for number, line in enumerate(self.lines, self.first) if line.strip()]
         return [document_of(one) for one in found]
 
 
 async def line_batches(request: Request) -> AsyncIterator[Batch]:
-    """Yield the lines of a body, as many at a time as have come, up to so many; those without a document left out."""
+    """Yield the lines of a body as they arrive, up to _LINES_AT_ONCE at a time; batches of blank lines are skipped."""
     rest, number = bytearray(), 1
     async for part in request.stream():
         *lines, last = part.split(b"\n")
@@ -62,25 +65,25 @@ async def line_batches(request: Request) -> AsyncIterator[Batch]:
             number += len(few.lines)
             if any(line.strip() for line in few.lines):
                 yield few
-        if len(rest) > bodies.LONGEST_BODY:
+        if len(rest) > request_models.LONGEST_BODY:
             raise _too_long(number)
     if rest.strip():
         yield Batch(number, [bytes(rest)])
 
 
 def _too_long(number: int) -> Problem:
-    return Problem(413, f"line {number} is longer than {bodies.LONGEST_BODY:,} bytes")
+    return Problem(413, f"line {number} is longer than {request_models.LONGEST_BODY:,} bytes")
 
 
 def _line(line: bytes, number: int) -> Any:
-    if len(line) > bodies.LONGEST_BODY:
+    if len(line) > request_models.LONGEST_BODY:
         raise _too_long(number)
     try:
-        return bodies.parsed(line)
+        return request_models.parsed(line)
     except Problem as problem:
         raise Problem(problem.status, f"line {number}: {problem.detail}") from None
 
 
-def document_of(found: Any) -> str | bodies.DocumentIn:
-    """Return a line's text, or its document once it is checked."""
-    return found if isinstance(found, str) else bodies.checked(bodies.DocumentIn, found)
+def document_of(found: Any) -> str | request_models.DocumentIn:
+    """Return a line's text, or its checked document."""
+    return found if isinstance(found, str) else request_models.checked(request_models.DocumentIn, found)

@@ -1,38 +1,38 @@
-"""The model as a whole: how it does, what it is, another one in its place, and a copy of its journal."""
+"""Routes for the model as a whole: statistics, settings, reload and backup."""
 
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
-from thresher.web import bodies, outcomes
+from thresher.web import request_models, response_models
 from thresher.web.description import route
 from thresher.web.routes.shared import Answer, answer, body_of, holder_of, keep, look, look_up, written
 from thresher.web.service import Service
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
-    """Add the routes of the model."""
+    """Add the routes for the model."""
 
-    @app.get("/v1/stats", **route("reader", outcomes.Stats))
+    @app.get("/v1/stats", **route("reader", response_models.Stats))
     async def stats(request: Request) -> Response:
         """Count the mistakes so far, and say whether they have become more."""
         service.check_ready()
         return Answer(await look(request, service.pools.quick, lambda: written(service.stats())))
 
-    @app.get("/v1/model", **route("reader", outcomes.Model))
+    @app.get("/v1/model", **route("reader", response_models.Model))
     async def model(request: Request) -> Response:
         """Show settings and digest of the model, and who asks."""
         holder = holder_of(request)
         about = await look_up(request, service, service.about)
         return answer(about | {"role": holder.role, "user": holder.name})
 
-    @app.post("/v1/model/reload", **route("admin", outcomes.Reloaded, takes=bodies.ReloadIn))
+    @app.post("/v1/model/reload", **route("admin", response_models.Reloaded, takes=request_models.ReloadIn))
     async def reload(request: Request) -> Response:
         """Take up the model's file, if it holds another model now."""
-        given = await body_of(request, service, bodies.ReloadIn)
+        given = await body_of(request, service, request_models.ReloadIn)
         return answer(await keep(service, lambda: service.reload(given.new_journal)))
 
-    @app.post("/v1/backup", **route("admin", outcomes.BackedUp, takes=bodies.BackupIn))
+    @app.post("/v1/backup", **route("admin", response_models.BackedUp, takes=request_models.BackupIn))
     async def back_up(request: Request) -> Response:
         """Write a copy of the journal into a folder within its own."""
-        given = await body_of(request, service, bodies.BackupIn)
+        given = await body_of(request, service, request_models.BackupIn)
         return answer(await keep(service, lambda: service.backup(temporary=given.temporary)))

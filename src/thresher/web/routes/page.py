@@ -1,4 +1,4 @@
-"""The page in a browser, and its files."""
+"""Routes for the web page and its files."""
 
 import re
 from importlib import resources
@@ -6,15 +6,15 @@ from importlib import resources
 from fastapi import FastAPI
 from starlette.responses import Response
 
+from thresher.web.errors import Problem
 from thresher.web.guards import ASSETS
-from thresher.web.problems import Problem
 
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _SAFE_ASSET = re.compile(r"[a-z0-9_-]+\.(css|js|svg)")
 
 
 def add_routes(app: FastAPI) -> None:
-    """Add the page."""
+    """Add the routes for the page."""
     folder = resources.files("thresher.web") / "page"
     files = {
         file.name: (file.read_bytes(), _KINDS[suffix])

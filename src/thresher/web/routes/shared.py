@@ -1,4 +1,4 @@
-"""What routes share: who asks, what a body holds, on which thread it is answered, and what a refusal says."""
+"""Helpers that routes share: identity, request bodies, threads, JSON answers and errors."""
 
 import asyncio
 import json
@@ -19,25 +19,25 @@ from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
 
 from thresher.errors import ThresherError
-from thresher.web import bodies
+from thresher.web import request_models
+from thresher.web.access_tokens import Holder
 from thresher.web.description import role_of
+from thresher.web.errors import Problem, as_problem
 from thresher.web.guards import JSON, LINES, WRITING, check_kind
-from thresher.web.problems import Problem, as_problem
 from thresher.web.service import Service
-from thresher.web.tokens import Holder
 from thresher.web.workers import Workers
 
 Result = TypeVar("Result")
-FEW_BYTES = 2**14  # of a body, up to which it is read at once; a longer one on another thread
+FEW_BYTES = 2**14  # a body up to this size is parsed at once, a longer one on another thread
 MOST_ANSWERED = 50_000_000  # bytes of one answer
-_WRITTEN_AT_ONCE = 1000  # categories of documents, or entries of a list: while they are written no other thread runs
-_ROOM = 2**24  # bytes that so many never take
-_PIECE = 2**18  # bytes that are given to a connection at once
+_WRITTEN_AT_ONCE = 1000  # categories of documents, or list entries, encoded at once: no other thread runs meanwhile
+_ROOM = 2**24  # bytes: more than these entries ever take
+_PIECE = 2**18  # bytes sent at once
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 async def refused(request: Request, error: Exception) -> Response:
-    """Return what is told of an error."""
+    """Return the response for an error."""
     if isinstance(error, Problem):
         return error.response()
     if isinstance(error, ClientDisconnect):
@@ -55,28 +55,28 @@ async def refused(request: Request, error: Exception) -> Response:
 
 
 class Answer(Response):
-    """An answer in JSON, which is given to the connection piece by piece, as fast as the client takes it."""
+    """A JSON response, sent in pieces as fast as the client reads it."""
 
     media_type = JSON
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
+        """Send the response."""
         body = memoryview(self.body)
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         for first in range(0, len(body), _PIECE):
             if first:
-                await asyncio.sleep(0)  # a client may take all of it at once, and others wait
+                await asyncio.sleep(0)  # let others run, even if the client reads everything at once
             rest = first + _PIECE < len(body)
             await send({"type": "http.response.body", "body": bytes(body[first : first + _PIECE]), "more_body": rest})
 
 
 def answer(found: Any, status: int = 200) -> Response:
-    """Return an answer in JSON, of something small."""
+    """Return a small JSON response."""
     return Answer(written(found), status)
 
 
 def written(found: Any) -> bytes:
-    """Return JSON, written part by part, so that other threads have their turns between them."""
+    """Return JSON, encoded in parts so that other threads run in between."""
     return b"".join(_parts(found))
 
 
@@ -103,7 +103,7 @@ def _parts(found: Any) -> Iterator[bytes]:
 
 
 def _encoded(found: Any) -> bytes:
-    """Return JSON; what is no number, as a share of nothing, is null."""
+    """Return JSON; NaN, as in a share of nothing, becomes null."""
     try:
         return _ENCODER.encode(found).encode()
     except ValueError:
@@ -112,7 +112,7 @@ def _encoded(found: Any) -> bytes:
 
 
 def written_many(documents: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    """Yield each of many documents as JSON, which orjson writes ten times as fast."""
+    """Yield each of many documents as JSON, encoded with orjson, which is ten times as fast."""
     count = _WRITTEN_AT_ONCE
     for document in documents:
         own = len(document["categories"]) + 1
@@ -124,39 +124,41 @@ def written_many(documents: Iterable[dict[str, Any]]) -> Iterator[bytes]:
 
 
 def _find_room() -> None:
-    """Raise MemoryError if there is no memory for what orjson writes next: it does not, but ends the process."""
+    """Raise a MemoryError if there is no memory for orjson's next output: orjson would end the process instead."""
     np.empty(_ROOM, dtype=np.uint8)
 
 
 def holder_of(request: Request) -> Holder:
-    """Return who asks."""
+    """Return the token holder of a request."""
     holder: Holder = request.scope["state"]["holder"]
     return holder
 
 
 def user_of(holder: Holder, claimed: str | None) -> str:
-    """Return who corrects: the holder of the token or, of the one that all share, what is claimed."""
+    """Return the user of a correction: the holder of the token or, for the shared token, the `claimed` name."""
     return holder.name or claimed or ""
 
 
-async def body_of(request: Request, service: Service, kind: type[bodies.Model]) -> bodies.Model:
-    """Return what a body of JSON holds, once it is checked."""
+async def body_of(request: Request, service: Service, kind: type[request_models.Model]) -> request_models.Model:
+    """Return the checked contents of a JSON body."""
     if is_lines(request):
         raise Problem(415, f"this takes {JSON}")
-    return await read(service, await request.body(), lambda body: bodies.checked(kind, bodies.parsed(body)))
+    return await read(
+        service, await request.body(), lambda body: request_models.checked(kind, request_models.parsed(body))
+    )
 
 
 async def read(service: Service, body: bytes, reader: Callable[[bytes], Result]) -> Result:
-    """Return what a reader makes of a body: at once if that is short, or else on another thread."""
+    """Parse a body with a reader: at once if it is short, otherwise on another thread."""
     if len(body) <= FEW_BYTES:
         return reader(body)
     return await asyncio.wrap_future(service.pools.quick.call(lambda: reader(body)))
 
 
 async def keep(service: Service, work: Callable[[], Result]) -> Result:
-    """Have something done by the writing thread, to its end even if the client leaves.
+    """Run work on the writing thread, to its end even if the client leaves.
 
-    What has not begun when the service must end is refused, and not done.
+    Work that has not begun when the service must end is refused and not done.
     """
     future = service.write(work)
     try:
@@ -167,12 +169,12 @@ async def keep(service: Service, work: Callable[[], Result]) -> Result:
 
 
 async def look_up(request: Request, service: Service, work: Callable[[], Result]) -> Result:
-    """Have the writing thread look something up, unless the client leaves before its turn."""
+    """Run a read on the writing thread, unless the client leaves before its turn."""
     return await _unless_left(request, service.write(work))
 
 
 async def look(request: Request, workers: Workers, work: Callable[[], Result]) -> Result:
-    """Have a thread do something that changes nothing, unless the client leaves before its turn."""
+    """Run read-only work on a thread, unless the client leaves before its turn."""
     return await _unless_left(request, workers.call(work))
 
 
@@ -190,25 +192,25 @@ async def _unless_left(request: Request, future: "Future[Result]") -> Result:
 
 
 async def _left(request: Request) -> None:
-    """Wait until the client has left, or its body does not come."""
+    """Wait until the client leaves, or the body is refused."""
     with suppress(Problem):
         while (await request.receive())["type"] != "http.disconnect":
             pass
 
 
 def is_lines(request: Request) -> bool:
-    """Tell whether a body is one of JSON lines."""
+    """Return whether a body is JSON lines."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower() == LINES
 
 
 class Route(APIRoute):
-    """A route that looks at who asks, and at the kind of a body, before it answers; one that names no role is admins'.
+    """A route that checks role and content type before it answers; a route without a role is for admins.
 
-    Another method than its own is told before all that.
+    A wrong method is refused before these checks.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what answers a request."""
+        """Return the handler of requests."""
         answer, role = super().get_route_handler(), role_of(self.path, self.openapi_extra)
 
         async def checked(request: Request) -> Response:
@@ -222,7 +224,7 @@ class Route(APIRoute):
 
 
 def _allowed(request: Request) -> str:
-    """Return the methods that some route takes for a path."""
+    """Return the methods that the routes of a path accept."""
     methods: set[str] = set()
     for one in request.app.router.routes:
         if one.matches(request.scope)[0] is not Match.NONE:

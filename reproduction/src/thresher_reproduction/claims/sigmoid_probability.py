@@ -1,0 +1,112 @@
+"""Claim (l), section 4.2: the sigmoid of the score is the probability that the document is in the category.
+
+The paper says that under some assumptions on the dependencies among features this probability is 1 / (1 + exp(-F)),
+where F is the score.
+
+Here BalancedWinnow+ learns from ModApte's training documents and scores its test documents. The paper's probability is
+compared with three others. The first is the same sigmoid around the threshold, 1 / (1 + exp(theta - F)). The second is
+the library's calibrated probability. Its thresholds and slopes come from the scores of the last third of the training
+documents, by a learner trained on the first two thirds. The third is the share of the category in the training
+documents, whatever the text.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.kernels.reproducible_math import sigmoid
+from thresher.learners import BalancedWinnow
+from thresher.model.decisions import Decisions, calibrate
+from thresher.model.thresholds import tune_thresholds
+from thresher.support.progress import Report
+from thresher_reproduction.claims.claim import Claim, Plot, Series, stages
+from thresher_reproduction.claims.collection import fitted_scores, per_cent, split
+
+PAPER, SHIFTED, CALIBRATED, SHARE = "sigmoid of F", "sigmoid of F - theta", "calibrated", "share of the category"
+N_BINS, FEWEST = 10, 50  # bins of the reliability diagram; pairs that a bin needs to be drawn and judged
+NEAR, WORSE = 0.1, 1.1  # largest gap between a bin's frequency and probability; largest ratio of losses
+SMALLEST = 1e-6  # probabilities are clipped this far from 0 and 1 for the log loss
+
+Floats = NDArray[np.float64]
+Truth = NDArray[np.bool_]
+Row = dict[str, Any]
+
+
+def run(quick: bool = False, seed: int = 0, progress: Report | None = None) -> Claim:
+    """Compare probabilities with observed frequencies; the run is deterministic and ignores the seed."""
+    advance = stages("sigmoid_probability", 2, progress)
+    chosen, data = split("choose", quick), split("report", quick)
+    decisions = _calibrated(chosen.categories, data.categories, quick)
+    advance()
+    scores = fitted_scores(BalancedWinnow(), data)
+    truth = data.held_out.truth
+    found = {
+        PAPER: sigmoid(scores.astype(np.float64)),
+        SHIFTED: sigmoid(scores.astype(np.float64) - 1),
+        CALIBRATED: decisions.probabilities(scores),
+        SHARE: np.broadcast_to(data.train.truth.mean(axis=0), truth.shape),
+    }
+    advance()
+    return _judged({name: _measured(name, values, truth) for name, values in found.items()}, found, truth)
+
+
+def _calibrated(names: list[str], wanted: list[str], quick: bool) -> Decisions:
+    """Return decisions tuned on held-out training documents, for the categories in the order of `wanted`."""
+    data = split("choose", quick)
+    scores, truth = fitted_scores(BalancedWinnow(), data), data.held_out.truth
+    thresholds = tune_thresholds(scores, truth)
+    slopes = calibrate(scores, truth, thresholds)
+    places = {name: number for number, name in enumerate(names)}
+    late = len(names)  # a category that the first two thirds lack gets the median calibration of the others
+    known = Decisions(np.append(thresholds, np.median(thresholds)), np.append(slopes, np.median(slopes)))
+    return known.selected([places.get(name, late) for name in wanted])
+
+
+def _measured(name: str, values: Floats, truth: Truth) -> Row:
+    """Return the Brier score, log loss and calibration error over all pairs of document and category."""
+    safe = np.clip(values, SMALLEST, 1 - SMALLEST)
+    loss = -np.where(truth, np.log(safe), np.log1p(-safe)).mean()
+    bins = _bins(values, truth)
+    error = sum(count * abs(mean - frequency) for count, mean, frequency in bins) / values.size
+    measured = {"Brier": round(float(((values - truth) ** 2).mean()), 5), "log loss": round(float(loss), 5)}
+    return {"probability": name} | measured | {"calibration error": round(float(error), 5)}
+
+
+def _bins(values: Floats, truth: Truth) -> list[tuple[int, float, float]]:
+    """Return the number of pairs, their mean probability and their share of positives, by bins of the probability."""
+    places = np.minimum((values * N_BINS).astype(np.int64), N_BINS - 1).ravel()
+    counts = np.bincount(places, minlength=N_BINS)
+    sums, hits = (np.bincount(places, weights=part.ravel(), minlength=N_BINS) for part in (values, truth))
+    return [
+        (int(n), float(total / n), float(hit / n)) for n, total, hit in zip(counts, sums, hits, strict=True) if n > 0
+    ]
+
+
+def _judged(measured: dict[str, Row], found: dict[str, Floats], truth: Truth) -> Claim:
+    bins = {name: [b for b in _bins(values, truth) if b[0] >= FEWEST] for name, values in found.items()}
+    farthest = {name: max(abs(mean - frequency) for _, mean, frequency in own) for name, own in bins.items()}
+    tests = {
+        f"in every tenth of the sigmoid's range the frequency is within {NEAR} of it": farthest[PAPER] <= NEAR,
+        "its Brier score is better than that of the category's share": (
+            measured[PAPER]["Brier"] < measured[SHARE]["Brier"]
+        ),
+        f"its log loss is at most {WORSE} times that of the calibrated probability": (
+            measured[PAPER]["log loss"] <= WORSE * measured[CALIBRATED]["log loss"]
+        ),
+    }
+    figures = ", ".join(f"{name} {row['Brier']:.4f} ({row['log loss']:.3f})" for name, row in measured.items())
+    because = (
+        f"Brier score (and log loss): {figures}; the sigmoid lies up to {per_cent(farthest[PAPER]):.0f} points from "
+        f"the frequency in a tenth of its range, the calibrated probability up to {per_cent(farthest[CALIBRATED]):.0f}."
+    )
+    table = list(measured.values())
+    for name in (PAPER, SHIFTED, CALIBRATED):
+        table += [
+            {"probability": name, "pairs": n, "mean": round(mean, 4), "frequency": round(frequency, 4)}
+            for n, mean, frequency in _bins(found[name], truth)
+        ]
+    series = [Series(n, [b[1] for b in bins[n]], [b[2] for b in bins[n]]) for n in (PAPER, SHIFTED, CALIBRATED)]
+    plot = Plot("probability", "frequency of the category", [*series, Series("perfect", [0.0, 1.0], [0.0, 1.0])])
+    claim = "The probability of a category is the sigmoid of its score."
+    return Claim("sigmoid_probability", "4.2", claim, tests, because, table, plot)

@@ -1,0 +1,92 @@
+"""A collection as the experiments see it: training and test rows of counts, with their categories."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher import metrics
+from thresher.datasets.document import Document
+from thresher.kernels.csr import Rows
+from thresher.rows.validation import select_rows
+from thresher.text.vectorizer import MOST_FEATURES, TextFeatures
+
+Progress = Callable[[str], None]
+
+
+class Problem(NamedTuple):
+    """Training rows and labels, test rows and truth, and the categories that have a training document."""
+
+    rows: Rows
+    labels: list[list[int]]
+    test_rows: Rows
+    truth: NDArray[np.bool_]
+    categories: list[str]
+
+
+class BreakEven(NamedTuple):
+    """The pooled, micro and macro break-even points, as fractions."""
+
+    pooled: float
+    micro: float
+    macro: float
+
+
+def problem_of(
+    train: list[Document], test: list[Document], analyser: Any, min_count: int = 3, most: int = MOST_FEATURES
+) -> Problem:
+    """Count features and return the problem.
+
+    A test category without a training document is left out, as in the literature.
+    """
+    features = TextFeatures(analyser, min_count, most)
+    rows = features.fit([document.text for document in train])
+    test_rows = features.rows([document.text for document in test])
+    categories = sorted({name for document in train for name in document.categories})
+    return Problem(rows, labels_of(train, categories), test_rows, truth_of(test, categories), categories)
+
+
+def labels_of(documents: list[Document], categories: list[str]) -> list[list[int]]:
+    """Return the category numbers of each document."""
+    numbers = {name: number for number, name in enumerate(categories)}
+    return [[numbers[name] for name in document.categories if name in numbers] for document in documents]
+
+
+def truth_of(documents: list[Document], categories: list[str]) -> NDArray[np.bool_]:
+    """Return the truth table, documents x categories."""
+    truth = np.zeros((len(documents), len(categories)), dtype=np.bool_)
+    for i, row in enumerate(labels_of(documents, categories)):
+        truth[i, row] = True
+    return truth
+
+
+def break_even_of(scores: NDArray[Any], truth: NDArray[np.bool_]) -> BreakEven:
+    """Return the three break-even points of the scores."""
+    wide = scores.astype(np.float64)
+    return BreakEven(
+        metrics.pooled_break_even(wide, truth),
+        metrics.micro_break_even(wide, truth),
+        metrics.macro_break_even(wide, truth),
+    )
+
+
+def with_least(rows: Rows, others: Rows, least: int) -> tuple[Rows, Rows]:
+    """Return both sets of rows without the features that occur fewer than `least` times in the first."""
+    totals = np.bincount(rows.indices, weights=rows.data, minlength=rows.n_features)
+    kept = np.flatnonzero(totals >= least)
+    numbers = np.full(rows.n_features, -1, dtype=np.int32)
+    numbers[kept] = np.arange(len(kept), dtype=np.int32)
+    return _renumbered(rows, numbers, len(kept)), _renumbered(others, numbers, len(kept))
+
+
+def _renumbered(rows: Rows, numbers: NDArray[np.int32], count: int) -> Rows:
+    found = numbers[rows.indices]
+    inside = found >= 0
+    ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(inside, dtype=np.int64)))[rows.indptr]
+    return Rows(ends, found[inside], rows.data[inside], count)
+
+
+def part_of(rows: Rows, numbers: list[int]) -> Rows:
+    """Return the rows with these numbers, in this order."""
+    return select_rows(rows, np.array(numbers, dtype=np.int64))

@@ -1,0 +1,46 @@
+"""Base class of two present-day rivals: scikit-learn's linear classifiers on tf-idf vectors, one for each category."""
+
+from typing import Any
+
+import numpy as np
+
+from thresher.errors import MissingPackageError
+from thresher.kernels.csr import Rows
+from thresher_reproduction.rivals.linear_rival import Examples, LinearRival, Progress
+from thresher_reproduction.rivals.unit_vectors import inverse_frequencies, unit_vectors
+
+
+class OneByOne(LinearRival):
+    """A linear classifier of scikit-learn for each category, whose decision function is the score.
+
+    A category that all or none of the training documents have always gets the score 1 or -1.
+    """
+
+    def _represent(self, rows: Rows) -> Rows:
+        return unit_vectors(rows, self.idf_)
+
+    def _classifier(self) -> Any:
+        """Return a new classifier of scikit-learn."""
+        raise NotImplementedError
+
+    def _learn(self, examples: Examples, progress: Progress) -> None:
+        self.idf_ = inverse_frequencies(examples.rows)
+        vectors, truth = as_matrix(self._represent(examples.rows)), examples.truth
+        weights = np.zeros((examples.rows.n_features, truth.shape[1]))
+        thresholds = np.where(truth.all(axis=0), -1.0, 1.0)
+        for category in range(truth.shape[1]):
+            if truth[:, category].any() and not truth[:, category].all():
+                fitted = self._classifier().fit(vectors, truth[:, category])
+                weights[:, category], thresholds[category] = fitted.coef_[0], -fitted.intercept_[0]
+            progress(category + 1, truth.shape[1])
+        self.weights_, self.thresholds_ = weights, thresholds
+
+
+def as_matrix(rows: Rows) -> Any:
+    """Return the rows as a scipy sparse matrix."""
+    try:
+        from scipy.sparse import csr_matrix
+    except ImportError:
+        raise MissingPackageError("this rival needs scikit-learn (pip install thresher-reproduction)") from None
+    indptr = rows.indptr.astype(np.int32)  # the type that scikit-learn's solvers accept
+    return csr_matrix((rows.data.astype(np.float64), rows.indices, indptr), shape=(len(indptr) - 1, rows.n_features))

@@ -1,0 +1,213 @@
+"""Results of the experiments as sections of a page, each with text, a table and a plot.
+
+The terminal and the pages show them.
+"""
+
+from typing import Any, NamedTuple
+
+from thresher_reproduction.table1 import PUBLISHED, VERSIONS
+
+COMPARABLE = (
+    "The paper's collection, Reuters-22173, is lost. These runs are on Reuters-21578, which has 595 duplicates less "
+    "and other corrections: published figures stand beside ours and are not comparable to the decimal."
+)
+_HEADINGS = {
+    "basic": "basic", "norm": "norm", "range": "θ-range", "linear": "linear", "sqrt": "sqrt", "discard": "discard",
+}  # fmt: skip
+
+
+# Why our version of a rival may beat BalancedWinnow+ where the published one did not.
+WHY = {
+    "neural network": "ours has latent dimensions and each category's 20 best words; the former alone reach 83.6, and "
+    "73.2 on ModLewis (docs/rivals)",
+    "Ripper": "ours votes with the rule sets of 13 loss ratios; single ones reach 81.6 on ModApte (docs/rivals)",
+    "Experts with range and passes": "a variant of ours with the paper's own threshold range, on phrases",
+    "Widrow-Hoff": "related work; on tf-idf of unit length, averaged",
+    "EG, larger weights": "a variant of ours: the published one lets weights sum to 1",
+    "LinearSVC": "of a later time",
+    "SGD": "of a later time",
+}
+
+
+PAPER_RIVALS = (
+    "Experts, unigrams", "Experts, sparse trigrams", "neural network", "Rocchio", "Ripper", "decision trees", "Bayes",
+    "SWAP-1",
+)  # fmt: skip
+
+
+class Section(NamedTuple):
+    """A heading, paragraphs, a table and possibly a plot (SVG).
+
+    The names of numeric columns start with a space.
+    """
+
+    title: str
+    text: list[str]
+    columns: list[str]
+    rows: list[list[str]]
+    plot: str = ""
+
+
+def sections_of(result: dict[str, Any]) -> list[Section]:
+    """Return the sections of one experiment's result."""
+    return {"table1": _table1, "table2": _table2, "claims": _claims}[result["table"]](result)
+
+
+def per_cent(value: float | None) -> str:
+    """Return a fraction as a percentage with one decimal, or a dash for None."""
+    return "–" if value is None else f"{100 * value:.1f}"
+
+
+def _table1(result: dict[str, Any]) -> list[Section]:
+    found = []
+    for choice, said in (("largest", "the ten largest categories"), ("random", "ten categories drawn at random")):
+        for measure in ("pooled", "macro"):
+            rows = [row for row in result["rows"] if row["categories"] == choice]
+            text = [
+                f"{measure.capitalize()} break-even, mean of {result['draws']} draws ± 95 %; the paper's in brackets."
+            ]
+            if measure == "pooled" and choice == "largest":
+                text.append(
+                    COMPARABLE + " Nor does the paper say which documents and categories it drew, or how it averaged."
+                )
+            cells = [_learner_cells(learner, rows, measure) for learner in PUBLISHED]
+            columns = ["", *(f" {_HEADINGS[version]}" for version in VERSIONS)]
+            found.append(Section(f"Table 1, {said}, {measure}", text, columns, cells))
+    return [*found, _effects(result)]
+
+
+def _learner_cells(learner: str, rows: list[dict[str, Any]], measure: str) -> list[str]:
+    cells = [learner]
+    for version in VERSIONS:
+        row = next((row for row in rows if row["system"] == learner and row["version"] == version), None)
+        cells.append(_with_error(row, measure) if row else "")
+    return cells
+
+
+def _with_error(row: dict[str, Any], measure: str) -> str:
+    return (
+        f"{per_cent(row[f'{measure}_break_even'])} ± {per_cent(row[f'{measure}_error'])} ({per_cent(row['published'])})"
+    )
+
+
+def _effects(result: dict[str, Any]) -> Section:
+    text = [
+        "What the paper says of its table: the mean difference over the draws in points, and a sign test over them. "
+        "Draws share documents: the tests say how an effect holds against the choice of sets, not against all news."
+    ]
+    columns = ["effect", "categories", "measure", " paper", " here", " draws for", " against", " p", "verdict"]
+    rows = [
+        [
+            one["effect"], one["categories"], one["measure"], f"{100 * one['published']:+.1f}",
+            f"{100 * one['difference']:+.1f}", str(one["draws_for"]), str(one["draws_against"]),
+            _p_value(one["p_value"]), one["verdict"],
+        ]
+        for one in result["effects"]
+    ]  # fmt: skip
+    return Section("Table 1, the paper's effects", text, columns, rows)
+
+
+def _p_value(value: float) -> str:
+    return f"{value:.4f}" if value >= 0.0001 else "< 0.0001"
+
+
+def _table2(result: dict[str, Any]) -> list[Section]:
+    columns = [
+        "system", "features", " pooled", " micro", " macro", " paper", " later", " seconds", " size", " features kept",
+    ]  # fmt: skip
+    found = []
+    for split, documents in dict.fromkeys((row["split"], row["documents"]) for row in result["rows"]):
+        chosen = [row for row in result["rows"] if (row["split"], row["documents"]) == (split, documents)]
+        rows = [
+            [
+                row["system"], row["version"], per_cent(row["pooled_break_even"]), per_cent(row["micro_break_even"]),
+                per_cent(row["macro_break_even"]), per_cent(row["published"]), row["published_later"] or "–",
+                f"{row['seconds']:.1f}", f"{row['size']:,}", f"{row['features_kept']:,}",
+            ]
+            for row in chosen
+        ]  # fmt: skip
+        name = split if documents == "all" else f"{split}, labelled documents alone"
+        text = ["Break-even points in per cent. " + _about(split, documents), *_standing(chosen)]
+        found.append(Section(f"Table 2, {name}", text, columns, rows))
+    return found
+
+
+def _about(split: str, documents: str) -> str:
+    if documents == "labelled":
+        return "Documents without a category are left out of training and test, as in the paper's Apte split."
+    if split == "modapte":
+        return (
+            f"{COMPARABLE} Later figures are those for ModApte in Sebastiani's survey (2002). An early prototype of "
+            "BalancedWinnow+ had 84.9 here, with other tokens; ours falls short of that, and by how much the next "
+            "table shows the unlabelled documents to matter."
+        )
+    return (
+        "ModLewis has many documents that were never labelled, which count as negatives of everything. The paper has "
+        "sparse-trigram Experts ahead of BalancedWinnow+ here; as we understood them they fall behind."
+    )
+
+
+def _standing(rows: list[dict[str, Any]]) -> list[str]:
+    """Return sentences that name the systems above BalancedWinnow+, by pooled and by macro break-even.
+
+    The paper's rivals come first.
+    """
+    ours = next((row for row in rows if row["system"] == "BalancedWinnow+"), None)
+    if ours is None:
+        return []
+    said = []
+    for measure in ("pooled", "macro"):
+        own = ours[f"{measure}_break_even"]
+        above = [row for row in rows if (row[f"{measure}_break_even"] or 0.0) > own and not _is_ours(row)]
+        rivals = [row for row in above if row["system"] in PAPER_RIVALS]
+        others = [row for row in above if row["system"] not in PAPER_RIVALS]
+        parts = [
+            f"{who}: {_named(found, measure)}"
+            for who, found in (("of the paper's rivals", rivals), ("of others", others))
+        ]
+        said.append(f"Above BalancedWinnow+ by {measure} break-even ({per_cent(own)}) stand, {'; '.join(parts)}.")
+    pooled = {row["system"] for row in rows if row["pooled_break_even"] > ours["pooled_break_even"]}
+    reasons = [f"{name}: {why}" for name, why in WHY.items() if name in pooled]
+    return [*said, *([f"Why: {'; '.join(reasons)}."] if reasons else [])]
+
+
+def _is_ours(row: dict[str, Any]) -> bool:
+    return str(row["system"]).startswith(("BalancedWinnow+", "PositiveWinnow+", "Perceptron+"))
+
+
+def _named(rows: list[dict[str, Any]], measure: str) -> str:
+    return ", ".join(f"{row['system']} {per_cent(row[f'{measure}_break_even'])}" for row in rows) or "none"
+
+
+def _claims(result: dict[str, Any]) -> list[Section]:
+    summary = Section(
+        "Claims",
+        [
+            "Each claim is judged by tests on the figures, stated with it: reproduced where all of them hold.",
+            "The made-up problems were settled after trial runs, and in attribute efficiency, noise, tracking and "
+            "additive against multiplicative, and active only, each learner has its best step on the very data "
+            "reported. On Reuters, settings were chosen on training documents; mistake driven was rewritten after "
+            "looks at the test ones.",
+        ],
+        ["claim", "section", "verdict", "because"],
+        [[one["claim"], one["section"], one["verdict"], one["because"]] for one in result["rows"]],
+    )
+    return [summary, *(_claim(one) for one in result["rows"])]
+
+
+def _claim(one: dict[str, Any]) -> Section:
+    tests = "; ".join(f"{test}: {'yes' if held else 'no'}" for test, held in one["tests"].items())
+    columns = list(dict.fromkeys(name for row in one["rows"] for name in row))
+    numeric = {name for name in columns if all(isinstance(row.get(name, 0), int | float) for row in one["rows"])}
+    rows = [[_cell(row.get(name)) for name in columns] for row in one["rows"]]
+    text = [f"{one['claim']} (section {one['section']})", f"**{one['verdict']}**: {one['because']}", f"Tests: {tests}."]
+    headings = [f" {name}" if name in numeric else name for name in columns]
+    return Section(f"Claim: {one['name'].replace('_', ' ')}", text, headings, rows, one.get("plot_svg", ""))
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return (
+        f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str("" if value is None else value)
+    )

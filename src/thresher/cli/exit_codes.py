@@ -1,0 +1,87 @@
+"""Convert errors to exit codes, and to one line on standard error."""
+
+import errno
+import sys
+import traceback
+
+from thresher.errors import (
+    JournalBrokenError,
+    JournalBusyError,
+    JournalFullError,
+    JournalMemoryError,
+    MissingPackageError,
+    ParameterError,
+    SpillError,
+    ThresherError,
+    is_out_of_memory,
+    printable,
+)
+
+USAGE, DATA, NO_INPUT, BUG, MEMORY, NO_OUTPUT, IO, BUSY, FORBIDDEN = 2, 65, 66, 70, 71, 73, 74, 75, 77
+INTERRUPTED, TERMINATED = 130, 143
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+_NO_INPUT = (errno.ENOENT, errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
+
+
+class UsageError(ThresherError):
+    """An option is invalid, or options do not fit together."""
+
+
+class OutputError(ThresherError):
+    """A file cannot be written to its path; the message says why."""
+
+
+class TerminatedError(BaseException):
+    """A signal asked the process to end."""
+
+
+def exit_code(error: BaseException) -> int:
+    """Return the exit code for an error."""
+    by_kind: list[tuple[type[BaseException] | tuple[type[BaseException], ...], int]] = [
+        ((UsageError, ParameterError, MissingPackageError), USAGE),
+        (OutputError, NO_OUTPUT),
+        (JournalBusyError, BUSY),
+        ((JournalFullError, JournalBrokenError, SpillError), IO),
+        (JournalMemoryError, MEMORY),
+        (ThresherError, DATA),
+        (KeyboardInterrupt, INTERRUPTED),
+        (TerminatedError, TERMINATED),
+    ]
+    for kinds, code in by_kind:
+        if isinstance(error, kinds):
+            return code
+    if is_out_of_memory(error) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return MEMORY
+    if isinstance(error, OSError):
+        return FORBIDDEN if error.errno in _FORBIDDEN else NO_INPUT if error.errno in _NO_INPUT else IO
+    return BUG
+
+
+def one_line(error: BaseException) -> str:
+    """Return the message of an error, in one line."""
+    if isinstance(error, OSError) and error.strerror:
+        names = [str(name) for name in (error.filename, error.filename2) if name is not None]
+        if not names and error.errno in FULL:  # errors on files have a name
+            names = ["standard output"]
+        said = ": ".join([*names, error.strerror])
+    elif is_out_of_memory(error) and not isinstance(error, ThresherError):
+        said = "out of memory (read fewer documents at once)"
+    elif isinstance(error, KeyboardInterrupt):
+        said = "interrupted"
+    elif isinstance(error, TerminatedError):
+        said = "terminated"
+    elif isinstance(error, ThresherError | OSError):
+        said = str(error)
+    else:
+        said = f"{type(error).__name__}: {error}; this is a bug (run again with --debug and report what it prints)"
+    return printable(" ".join(said.split()))
+
+
+def report(error: BaseException, debug: bool) -> int:
+    """Write the error to standard error, and return the exit code."""
+    if debug:
+        traceback.print_exception(error, file=sys.stderr)
+    print(f"thresher: {one_line(error)}", file=sys.stderr)
+    return exit_code(error)

@@ -1,0 +1,83 @@
+"""Load models for the verbs, with as few imports as possible."""
+
+import sys
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from thresher.cli.options import whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from thresher.categorizer import Categorizer
+    from thresher.cli.console import Shell
+    from thresher.journal.journaled_model import JournaledModel
+
+
+def loaded_model(path: Path | str, threads: str | None = None) -> "Categorizer":
+    """Return the model in a file; `threads` is the value of the option."""
+    count = whole_number("--threads", threads)
+    import_numba()
+    from thresher.categorizer import Categorizer
+
+    return Categorizer.load(path, n_threads=count)
+
+
+def has_journal(path: Path, folder: Path | None = None) -> bool:
+    """Return whether a model file has a journal: in the given folder, or next to the file."""
+    from thresher.journal.database import Journal
+    from thresher.journal.journaled_model import journal_folder
+
+    return Journal.is_in(folder or journal_folder(path))
+
+
+@contextmanager
+def opened_desk(
+    path: Path, shell: "Shell", new: bool | None = None, folder: Path | None = None, anyway: bool = False
+) -> "Iterator[JournaledModel]":
+    """Yield the model in a file with its journal, and write the journal's remarks."""
+    import_numba()
+    from thresher.journal.journaled_model import JournaledModel
+
+    desk = JournaledModel(path, folder, new=new, anyway=anyway)
+    shown = len(desk.remarks)
+    try:
+        with desk:
+            for remark in desk.remarks[:shown]:
+                shell.remark(remark)
+            yield desk
+    finally:  # remarks added meanwhile
+        for remark in desk.remarks[shown:]:
+            shell.remark(remark)
+
+
+@contextmanager
+def saying_what_is_kept(desk: "JournaledModel", shell: "Shell", of: str) -> "Iterator[None]":
+    """Report how many corrections were saved if the block fails.
+
+    Sent again, they would be saved twice.
+    """
+    before = desk.position
+    try:
+        yield
+    except BaseException:
+        with suppress(Exception):
+            if kept := desk.journal.last() - before:
+                advice = f"do not give that again; thresher journal write {desk.path} writes the model"
+                shell.remark(f"{desk.journal.folder}: has kept {kept:,} of {of} ({advice})")
+        raise
+
+
+def import_numba() -> None:
+    """Import the parts of Numba that kernels need without scipy, which saves a fifth of a second.
+
+    Numba needs scipy only for matrix products. This affects only the command line; in the library, Numba is unchanged.
+    """
+    if "scipy.linalg" in sys.modules or "numba.np.arraymath" in sys.modules:
+        return
+    sys.modules["scipy.linalg"] = None  # type: ignore[assignment]
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        del sys.modules["scipy.linalg"]

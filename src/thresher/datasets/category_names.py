@@ -1,0 +1,68 @@
+"""Validate category names, and normalize the categories that callers pass for a text."""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from thresher.errors import TextError
+
+LONGEST_NAME = 200
+
+
+def category_set(entry: Any) -> list[str]:
+    """Return the sorted, unique categories of a text from one name or a collection of names.
+
+    >>> category_set("grain"), category_set({"wheat", "grain"})
+    (['grain'], ['grain', 'wheat'])
+    """
+    if isinstance(entry, str):
+        entry = [entry]
+    if isinstance(entry, Mapping) or not isinstance(entry, Iterable):
+        raise TextError(f"categories must be a name or a collection of names, not {type(entry).__name__}")
+    names = list(entry)
+    for name in names:
+        if not isinstance(name, str):
+            raise TextError(f"a category's name must be str, not {type(name).__name__}")
+        check_name(name)
+    return sorted(set(names))
+
+
+def category_sets(entries: Any) -> list[list[str]]:
+    """Return the sorted, unique categories of each text."""
+    if isinstance(entries, str | bytes) or not isinstance(entries, Iterable):
+        raise TextError("categories must hold an entry for each text, and this is a single one (put it into a list)")
+    return [list(sorted_names(entry)) for entry in entries]
+
+
+def sorted_names(entry: Any) -> tuple[str, ...]:
+    """Return the categories of a text as `category_set` does; results for tuples are cached, as few differ."""
+    try:
+        return _sorted_names(entry) if type(entry) is tuple else tuple(category_set(entry))
+    except TypeError:  # an unhashable entry is not a name either, and raises the right error here
+        return tuple(category_set(entry))
+
+
+@lru_cache(maxsize=2**12)
+def _sorted_names(names: tuple[Any, ...]) -> tuple[str, ...]:
+    return tuple(category_set(names))
+
+
+@lru_cache(maxsize=2**16)
+def check_name(name: str) -> None:
+    """Raise a TextError if a category may not have this name."""
+    if not name.strip() or len(name) > LONGEST_NAME or any(ord(letter) < 32 for letter in name):
+        allowed = f"1 to {LONGEST_NAME} characters, not only spaces and none of them a control character"
+        raise TextError(f"category {name[:50]!r} is not a valid name (allowed: {allowed})")
+    if any(0xD800 <= ord(letter) < 0xE000 for letter in name):
+        raise TextError(f"category {name[:50]!r} holds a lone surrogate")
+
+
+def new_names(named: list[list[str]], known: list[str]) -> list[str]:
+    """Return the names that are not in `known`, in order of first occurrence."""
+    present = set(known)
+    return [name for name in dict.fromkeys(name for row in named for name in row) if name not in present]
+
+
+def some(names: list[str]) -> str:
+    """Return the first five names as text, for a message."""
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "") if names else "none"

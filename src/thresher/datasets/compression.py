@@ -1,0 +1,203 @@
+"""Open files, standard input and streams as bytes, and decompress gzip, xz and zstd.
+
+The first bytes show the compression. A file that is truncated, has other data after its end, or expands far beyond its
+size raises a DataError, so an incomplete corpus is never mistaken for a complete one.
+"""
+
+import io
+import lzma
+import sys
+import zlib
+from collections.abc import Callable
+from functools import partial
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from thresher.errors import DataError, MissingPackageError, ParameterError, printable
+
+BUFFER = 2**20
+_HEAD = 2**16  # bytes that are inspected before reading starts
+# A piece of this size expands to 32 MB at most (zstd's runs of one byte) before the ratio is checked.
+_PIECE = 2**10
+_HARMLESS, _MOST_RATIO = 2**26, 200
+_MOST_UNPACKED = 2**40  # bytes of one file, whatever its ratio
+_MOST_MEMORY = 2**28  # bytes that decompressing an .xz file may use; files with xz's defaults need a quarter
+
+Source = str | PathLike[str] | BinaryIO
+
+
+def _new_gzip() -> Any:
+    return zlib.decompressobj(wbits=31)
+
+
+def _new_zstd() -> Any:
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingPackageError(".zst files need one more package (pip install 'thresher[zstd]')") from None
+    return zstandard.ZstdDecompressor().decompressobj()
+
+
+_MAGIC: dict[bytes, Callable[[], Any]] = {
+    b"\x1f\x8b": _new_gzip,
+    b"\xfd7zXZ\x00": partial(lzma.LZMADecompressor, memlimit=_MOST_MEMORY),
+    b"\x28\xb5\x2f\xfd": _new_zstd,
+}
+SUFFIXES = (".gz", ".xz", ".zst")
+
+
+def name_of(source: Source) -> str:
+    """Return the name of a source for one-line messages."""
+    if isinstance(source, str | PathLike):
+        return "<stdin>" if source == "-" else printable(fspath(source))
+    name = getattr(source, "name", None)
+    return printable(name) if isinstance(name, str) else "<stream>"
+
+
+def open_bytes(source: Source) -> io.BufferedReader:
+    """Open a path, "-" for standard input, or a binary stream, and decompress it if needed."""
+    stream = _opened(source)
+    try:
+        head, stream = looked_at(stream, lambda head: not any(magic.startswith(head) for magic in _MAGIC))
+        for magic, new in _MAGIC.items():
+            if head.startswith(magic):
+                return io.BufferedReader(Unpacked(stream, name_of(source), new), BUFFER)
+    except BaseException:
+        stream.close()
+        raise
+    return stream
+
+
+def looked_at(stream: io.BufferedReader, enough: Callable[[bytes], bool]) -> tuple[bytes, io.BufferedReader]:
+    """Return the first bytes of a stream, and a stream that still contains them.
+
+    A pipe delivers its bytes in pieces. The function reads until `enough` returns true and no further, since the
+    writer may be waiting for an answer.
+    """
+    head = stream.peek()[:_HEAD]
+    if enough(head) or len(head) == _HEAD:
+        return head, stream
+    head = stream.read(len(head))
+    while not enough(head) and len(head) < _HEAD and (more := stream.read1(_HEAD - len(head))):
+        head += more
+    return head, io.BufferedReader(Pieces(stream, head), BUFFER)
+
+
+def _opened(source: Source) -> io.BufferedReader:
+    if source == "-":
+        return io.BufferedReader(_Borrowed(sys.stdin.buffer), BUFFER)
+    if isinstance(source, str | PathLike):
+        path = Path(source)
+        if path.is_dir():
+            raise IsADirectoryError(f"{path}: is a folder, where a file is wanted")
+        return open_file(path)
+    if isinstance(source, io.TextIOBase):
+        raise ParameterError(f"{name_of(source)}: is a stream of text (open the file with mode 'rb')")
+    return io.BufferedReader(_Borrowed(source), BUFFER)
+
+
+def open_file(path: Path) -> io.BufferedReader:
+    """Open a file whose errors name it, including errors during reading."""
+    return io.BufferedReader(_Named(path), BUFFER)
+
+
+class _Named(io.FileIO):
+    """A file whose errors name it."""
+
+    def readinto(self, buffer: Any) -> int | None:
+        try:
+            return super().readinto(buffer)
+        except OSError as error:
+            error.filename = fspath(self.name)
+            raise
+
+
+class Pieces(io.RawIOBase):
+    """A raw stream that transforms another stream piece by piece; `piece` returns b"" at the end."""
+
+    def __init__(self, stream: io.BufferedReader, ready: bytes = b"") -> None:
+        self._stream, self._ready = stream, memoryview(ready)
+
+    def readable(self) -> bool:
+        """Return True, as the stream can be read."""
+        return True
+
+    def close(self) -> None:
+        """Close this stream and the underlying one."""
+        self._stream.close()
+        super().close()
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer from the current or the next piece, and return the number of bytes."""
+        if not self._ready:
+            self._ready = memoryview(b"")  # even an empty view would keep the whole old piece in memory
+            self._ready = memoryview(self.piece())
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count
+
+    def piece(self) -> bytes:
+        """Return the next bytes; this class returns those of the underlying stream unchanged."""
+        return self._stream.read1(BUFFER)
+
+
+class _Borrowed(io.RawIOBase):
+    """A stream that the caller opened and closes."""
+
+    def __init__(self, stream: Any) -> None:
+        self._read = getattr(stream, "read1", stream.read)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        found = self._read(len(buffer))
+        buffer[: len(found)] = found
+        return len(found)
+
+
+class Unpacked(Pieces):
+    """The decompressed bytes of all members of a stream; more than `most` bytes raise a DataError."""
+
+    def __init__(
+        self, stream: io.BufferedReader, name: str, new: Callable[[], Any], most: int = _MOST_UNPACKED
+    ) -> None:
+        super().__init__(stream)
+        self._name, self._new, self._member, self._most = name, new, new(), most
+        self._packed = self._unpacked = 0
+
+    def piece(self) -> bytes:
+        """Return the next decompressed bytes, reading on while the input gives none."""
+        while True:
+            packed = self._member.unused_data if self._member.eof else b""
+            if not packed and not (packed := self._next_packed()):
+                if not self._member.eof:
+                    raise DataError(f"{self._name}: the compressed file ends too early (copy it again)")
+                return b""
+            if found := self._unpack(packed):
+                return found
+
+    def _next_packed(self) -> bytes:
+        """Read compressed bytes and count them once; those after the end of a member go to the next member."""
+        packed = self._stream.read(_PIECE)
+        self._packed += len(packed)
+        return packed
+
+    def _unpack(self, piece: bytes) -> bytes:
+        if self._member.eof:
+            self._member = self._new()
+        try:
+            found: bytes = self._member.decompress(piece)
+        except Exception as error:
+            raise DataError(f"{self._name}: the compressed data are damaged: {error} (copy the file again)") from None
+        self._unpacked += len(found)
+        limit = ""
+        if self._unpacked > max(_HARMLESS, _MOST_RATIO * self._packed):
+            limit = f"{_MOST_RATIO} times its size"
+        elif self._unpacked > self._most:
+            limit = f"{self._most:,} bytes"
+        if limit:
+            raise DataError(f"{self._name}: unpacks to more than {limit} (unpack it yourself if that is right)")
+        return found

@@ -1,0 +1,1 @@
+"""Readers and downloads of known corpora."""

@@ -1,0 +1,1 @@
+"""Readers for file formats, one module per format."""

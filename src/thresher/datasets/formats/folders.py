@@ -1,0 +1,120 @@
+"""Read folders of text files: one folder per category, or one label file next to each document.
+
+Files are read in the order of their names. The id of a document is its path relative to the folder. Symbolic links are
+read only if they lead to a file in the folder, since an untrusted corpus must not expose other files of the user.
+"""
+
+import os
+from collections.abc import Iterator
+from glob import escape
+from pathlib import Path
+
+from thresher.datasets.columns import checked_categories
+from thresher.datasets.compression import open_file
+from thresher.datasets.document import Document
+from thresher.datasets.lines import check_mark, not_text
+from thresher.datasets.options import ReadOptions
+from thresher.errors import DataError, printable
+
+SIDECARS = (".key", ".labels")
+
+
+def read_folder(folder: Path, options: ReadOptions) -> Iterator[Document | DataError]:
+    """Yield a document for each file below a folder; its category is the name of the folder that contains it."""
+    for path in _files(folder):
+        yield _document(path, folder, path.parent.relative_to(folder).as_posix(), options)
+
+
+def read_sidecars(folder: Path, options: ReadOptions) -> Iterator[Document | DataError]:
+    """Yield a document for each file; NAME.key or NAME.labels holds the categories of NAME.txt, one per line."""
+    for path in _files(folder):
+        if path.suffix in SIDECARS:
+            if not _has_document(path):
+                yield _at(path, "categories of a document that is not here (remove them)")
+            continue
+        sidecar = next((path.with_suffix(suffix) for suffix in SIDECARS if path.with_suffix(suffix).is_file()), None)
+        if sidecar is None and options.labelled:
+            wanted = printable(path.with_suffix(SIDECARS[0]).name)
+            yield _at(path, f"no categories next to it (write them into {wanted}; or name one file that holds all)")
+        else:
+            yield _document(path, folder, sidecar, options)
+
+
+def _has_document(sidecar: Path) -> bool:
+    return any(path.suffix not in SIDECARS for path in sidecar.parent.glob(f"{escape(sidecar.stem)}.*"))
+
+
+def has_sidecars(folder: Path) -> bool:
+    """Return whether a folder has no subfolders, so that its categories, if any, are in label files."""
+    return not any(path.is_dir() and not path.name.startswith(".") for path in folder.iterdir())
+
+
+def leads_out(path: Path, folder: Path) -> bool:
+    """Return whether a path in a folder is a symbolic link to something outside of the folder."""
+    return path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the files below a folder by name, except hidden ones; links to folders are not followed."""
+    waiting = [folder]
+    while waiting:
+        path = waiting.pop()
+        if not path.is_dir():
+            yield path
+        elif path == folder or not path.is_symlink():
+            waiting += sorted((below for below in path.iterdir() if not below.name.startswith(".")), reverse=True)
+
+
+def _name(path: Path, folder: Path) -> str:
+    return printable(path.relative_to(folder).as_posix())
+
+
+def _at(path: Path, what: str, line: int | None = None) -> DataError:
+    place = printable(str(path)) + (f":{line}" if line else "")
+    return DataError(f"{place}: {what}")
+
+
+def _document(path: Path, folder: Path, categories: str | Path | None, options: ReadOptions) -> Document | DataError:
+    try:
+        text = _text(path, folder, options)
+        if isinstance(categories, str):
+            if categories == "." and options.labelled:
+                raise _at(path, "lies in no category's folder (move it into one)")
+            names = _checked([] if categories == "." else [categories], path)
+        else:
+            names = _checked(_text(categories, folder, options).split("\n"), categories) if categories else ()
+        return Document(text, names, _name(path, folder), place=printable(str(path)))
+    except DataError as error:
+        return error
+
+
+def _checked(names: list[str], path: Path) -> tuple[str, ...]:
+    try:
+        return checked_categories([name.removesuffix("\r") for name in names if name.strip()])
+    except DataError as error:
+        raise _at(path, str(error)) from None
+
+
+def _text(path: Path, folder: Path, options: ReadOptions) -> str:
+    if leads_out(path, folder):
+        raise _at(path, "is a link to a file outside of the folder (copy the folder with cp -rL if you trust it)")
+    if path.exists() and not path.is_file():
+        raise _at(path, "is not a file, but a pipe or a device (remove it)")  # reading it might never end
+    with open_file(path) as file:
+        content = file.read(options.longest + 1)
+    if len(content) > options.longest:
+        raise _at(path, f"longer than {options.longest:,} bytes (split it, or allow more with --longest)")
+    return _decoded(content, path, options)
+
+
+def _decoded(content: bytes, path: Path, options: ReadOptions) -> str:
+    try:
+        if options.is_utf8:
+            check_mark(content)
+        return content.decode(options.codec, options.decode_errors).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode(options.codec, "replace")
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        raise _at(path, str(not_text(content[error.start], column, options)), line) from None
+    except DataError as error:
+        raise _at(path, str(error), 1) from None

@@ -1,0 +1,118 @@
+"""Read JSON Lines files: one object per line, with fields for the text and its categories."""
+
+import codecs
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import orjson
+
+from thresher.datasets.columns import Columns, document_of, guess_again, with_own_text
+from thresher.datasets.document import Document
+from thresher.datasets.lines import Lines
+from thresher.datasets.options import ReadOptions
+from thresher.errors import DataError
+
+_MEMBER = re.compile(rb'"[ \t\r]*:')
+DEEPEST = 200  # levels
+_INCOMPLETE = "incomplete JSON (file truncated?)"
+
+
+def read_jsonl(
+    lines: Lines, options: ReadOptions, on_columns: Callable[[Columns], None]
+) -> Iterator[Document | DataError]:
+    """Yield the document of each line that is not blank, or a DataError for a line that is not a document."""
+    columns: Columns | None = None
+    known: dict[str, None] = {}
+
+    def document(number: int, line: bytes) -> Document:
+        nonlocal columns
+        record = _record(number, line, lines)
+        if columns is None or not record.keys() <= known.keys():
+            known.update(dict.fromkeys(record))
+            columns = guess_again(columns, known, options)
+            on_columns(columns)
+        own = with_own_text(columns, record, options)
+        return document_of(record, own, options, f"{lines.name}:{number}", str(number))
+
+    return lines.documents(document)
+
+
+def _record(number: int, line: bytes, lines: Lines) -> dict[str, Any]:
+    """Return the object on a line."""
+    if lines.options.decode_errors == "replace":
+        line = line.decode("utf-8", "replace").encode()
+    try:
+        record = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        if "Not enough memory" in error.msg:
+            raise MemoryError from None
+        _check_encoding(line, lines)
+        raise DataError(_not_json(number, line.strip(), error)) from None
+    if type(record) is not dict:
+        raise DataError(_no_object(record))
+    if line.count(b"{") + line.count(b"[") > DEEPEST:
+        _check_depth(record)
+    if len(_MEMBER.findall(line)) != len(record):
+        _check_members(line)
+    return record
+
+
+def _check_depth(record: dict[str, Any]) -> None:
+    """Raise a DataError for a record nested deeper than all Python versions can read and Thresher can write."""
+    level: list[Any] = [record]
+    for _ in range(DEEPEST):
+        level = [
+            part
+            for value in level
+            if isinstance(value, dict | list)
+            for part in (value.values() if isinstance(value, dict) else value)
+        ]
+    if any(isinstance(value, dict | list) for value in level):
+        raise DataError(f"nested too deeply (allowed: {DEEPEST} levels)")
+
+
+def _check_encoding(line: bytes, lines: Lines) -> None:
+    """Raise a DataError if a line is not text in the encoding."""
+    try:
+        lines.text(line)
+    except DataError as error:
+        raise DataError(_INCOMPLETE) if _is_cut_off(line) else error from None
+
+
+def _is_cut_off(line: bytes) -> bool:
+    """Return whether a line is valid UTF-8 except for an incomplete last character."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(line)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _no_object(record: Any) -> str:
+    if isinstance(record, list):
+        return "an object is wanted on each line, not an array (write its members one a line)"
+    return 'an object is wanted on each line, not a single value (write {"text": ..., "categories": [...]})'
+
+
+def _check_members(line: bytes) -> None:
+    """Raise a DataError if a key occurs twice; orjson silently takes the last one."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> None:
+        keys = [key for key, _ in pairs]
+        if len(set(keys)) < len(keys):
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise DataError(f"field {twice!r} occurs twice (keep one)")
+
+    json.loads(line, object_pairs_hook=unique)
+
+
+def _not_json(number: int, start: bytes, error: orjson.JSONDecodeError) -> str:
+    if start in (b"{", b"[") or (number == 1 and start.startswith(b"[")):
+        return "JSON that goes over several lines (write one object a line)"
+    if "content after document" in str(error):
+        return "several objects on one line (write one object a line)"
+    if "unexpected end" in str(error):
+        return _INCOMPLETE
+    return f"not JSON: {error.msg} at column {error.colno}"

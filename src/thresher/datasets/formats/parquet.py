@@ -1,0 +1,120 @@
+"""Read Parquet files in batches, with columns chosen by name."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from thresher.datasets.columns import Columns, document_of, guessed_columns
+from thresher.datasets.compression import name_of
+from thresher.datasets.document import Document
+from thresher.datasets.options import ReadOptions
+from thresher.errors import DataError, MissingPackageError, printable
+
+_BATCH = 2048
+
+
+def read_parquet(
+    path: Path, options: ReadOptions, on_columns: Callable[[Columns], None]
+) -> Iterator[Document | DataError]:
+    """Yield the document of each row, or a DataError for a row that is not a document."""
+    arrow, parquet = pyarrow_parquet()
+    path.open("rb").close()  # raise errors of the operating system as they are
+    try:
+        with parquet.ParquetFile(path) as file:
+            yield from _documents(file, name_of(path), options, on_columns)
+    except DataError:
+        raise
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        raise DataError(f"{name_of(path)}: is damaged or no Parquet file: {_first_line(error)}") from None
+
+
+def pyarrow_parquet() -> tuple[Any, Any]:
+    """Import pyarrow, which is slow to import and optional, and return it with its parquet module."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingPackageError("Parquet files need one more package (pip install 'thresher[parquet]')") from None
+    return pyarrow, parquet
+
+
+def _documents(
+    file: Any, name: str, options: ReadOptions, on_columns: Callable[[Columns], None]
+) -> Iterator[Document | DataError]:
+    columns = _columns_of(file.schema_arrow.names, name, options)
+    on_columns(columns)
+    number = 0
+    for group in range(file.num_row_groups):
+        row = 0
+        for batch in file.iter_batches(batch_size=_BATCH, row_groups=[group]):
+            for record in _records(batch):
+                row, number = row + 1, number + 1
+                yield _document(record, columns, options, f"{name}: row group {group + 1}, row {row}", number)
+
+
+def _columns_of(names: list[str], name: str, options: ReadOptions) -> Columns:
+    twice = [column for column, count in Counter(names).items() if count > 1]
+    if twice:
+        raise DataError(f"{name}: column {twice[0]!r} occurs twice (rename one)")
+    try:
+        return guessed_columns(names, options)
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from None
+
+
+def _records(batch: Any) -> list[dict[str, Any] | DataError]:
+    """Return the rows of a batch; if that fails, convert them one by one."""
+    _check_bounds(batch)
+    try:
+        rows: list[dict[str, Any] | DataError] = batch.to_pylist()
+    except (ValueError, OverflowError):
+        return [_record(batch, row) for row in range(batch.num_rows)]
+    return rows
+
+
+def _check_bounds(batch: Any) -> None:
+    """Raise a ValueError for arrays with offsets out of bounds; invalid UTF-8 is reported later, for its row."""
+    try:
+        batch.validate(full=True)
+    except ValueError as error:
+        if "UTF8" not in str(error):
+            raise
+
+
+def _record(batch: Any, row: int) -> dict[str, Any] | DataError:
+    record = {}
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            record[name] = _value(column[row])
+        except ValueError as error:
+            return DataError(f"field {name!r} cannot be read: {_first_line(error)}")
+    return record
+
+
+def _value(cell: Any) -> Any:
+    """Return a cell; times beyond the precision or range of Python become text, invalid UTF-8 raises an error."""
+    try:
+        return cell.as_py()
+    except UnicodeDecodeError:
+        raise
+    except (ValueError, OverflowError):
+        return cell.cast("string").as_py()
+
+
+def _document(
+    record: dict[str, Any] | DataError, columns: Columns, options: ReadOptions, place: str, number: int
+) -> Document | DataError:
+    if isinstance(record, DataError):
+        return DataError(f"{place}: {record}")
+    try:
+        document = document_of(record, columns, options, place, str(number))
+    except DataError as error:
+        return DataError(f"{place}: {error}")
+    if len(document.text) > options.longest:
+        return DataError(f"{place}: text longer than {options.longest:,} characters (allow more with --longest)")
+    return document
+
+
+def _first_line(error: BaseException) -> str:
+    return printable(str(error).partition("\n")[0][:200])

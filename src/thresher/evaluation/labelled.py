@@ -1,0 +1,52 @@
+"""Read the contents, names and categories of labelled documents for an evaluation."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from thresher.datasets.category_names import category_set
+from thresher.datasets.document import Document
+from thresher.errors import DataError
+from thresher.metrics import Truth
+from thresher.support.progress import Report, Step
+from thresher.text.analysers import Text
+
+
+class Labelled:
+    """Collects the names and categories of documents while their contents are read."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.categories: list[list[str]] = []
+
+    def contents(self, documents: Iterable[Document], progress: Report | None) -> Iterator[Text]:
+        """Yield the content of each document."""
+        total = len(documents) if isinstance(documents, Sequence) else 0
+        for number, document in enumerate(documents, 1):
+            self.ids.append(name_of(number, document))
+            self.categories.append(category_set(document.categories))
+            yield content_of(document)
+            if progress is not None and (number % 1000 == 0 or number == total):
+                progress(Step("evaluate", number, total))
+
+
+def name_of(number: int, document: Document) -> str:
+    """Return a name for a document: its id, its place or its number."""
+    return document.id or document.place or str(number)
+
+
+def content_of(document: Document) -> Text:
+    """Return the content that a model reads of a document."""
+    if document.features is not None:
+        place = document.place or document.id or "a document"
+        raise DataError(f"{place}: a model of texts cannot score features (give documents with text)")
+    return document.content
+
+
+def truth_of(labels: list[list[str]], names: list[str]) -> Truth:
+    """Return which of the named categories each document has."""
+    numbers = {name: number for number, name in enumerate(names)}
+    truth = np.zeros((len(labels), len(names)), dtype=np.bool_)
+    for i, row in enumerate(labels):
+        truth[i, [numbers[name] for name in row]] = True
+    return truth

@@ -1,0 +1,1 @@
+"""The journal of corrections, and the model that learns from it."""

@@ -1,0 +1,449 @@
+"""A model with a journal: it records each correction, then applies it; a replay gives the same model, bit for bit.
+
+The folder of the journal holds the first model and the two newest snapshots.
+"""
+
+import errno
+import glob
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from thresher.categorizer import Categorizer
+from thresher.datasets.category_names import category_set
+from thresher.errors import (
+    JournalBrokenError,
+    JournalError,
+    JournalFullError,
+    JournalMemoryError,
+    RepeatedIdError,
+    TextError,
+    ThresherError,
+)
+from thresher.journal.database import Journal, Record
+from thresher.journal.recovery import (
+    begin,
+    check_is_ours,
+    check_is_written,
+    check_missing,
+    losses,
+    private_mode,
+    take_prepared,
+)
+from thresher.journal.replay import (
+    apply,
+    apply_and_describe,
+    change_categories,
+    features_digest,
+    needed_features,
+    text_of,
+)
+from thresher.journal.snapshots import (
+    SHARED,
+    note,
+    note_found,
+    position_of,
+    remove_left,
+    remove_undone,
+    restored,
+    snapshot_path,
+    snapshots_in,
+)
+from thresher.model.explanations import Correction
+from thresher.model.online_learning import check_correction, check_size, check_words, reserve
+from thresher.text.analysers import Text
+from thresher.text.vectorizer import FeatureCounts
+
+SNAPSHOT_EVERY, SNAPSHOTS_KEPT = 1000, 2
+
+
+class Taught(NamedTuple):
+    """The result of a correction: its `record`, the changes in `correction`, and whether the id was `repeated`."""
+
+    record: Record
+    correction: Correction | None
+    repeated: bool
+
+
+class JournaledModel:
+    """A model with a journal: a correction is on the disk before the model learns it.
+
+    Parameters
+    ----------
+    model : path
+        The model file. It does not change until `write_model`.
+    folder : path, optional
+        The folder of the journal. By default it is next to the model; see `journal_folder`.
+    new : bool or None
+        Whether to create a journal if there is none. None means only for a model that never had one. Remains of a
+        missing journal are moved aside.
+    anyway : bool
+        Whether to accept a folder on a network file system, or one that other users can write to.
+    """
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str],
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        new: bool | None = None,
+        anyway: bool = False,
+    ) -> None:
+        self.path = Path(model)
+        own = Path(folder or journal_folder(model))
+        take_prepared(own, self.path)
+        if not Journal.is_in(own):
+            check_missing(self.path, own, new)
+        self.journal = Journal(own, create=new is not False, anyway=anyway)
+        self.remarks: list[str] = []
+        self.failed_at = 0
+        self.effects: dict[int, dict[str, Any]] = {}  # not written to the journal yet
+        try:
+            self._open()
+        except BaseException:
+            self.journal.close()
+            raise
+
+    def _open(self) -> None:
+        self.remarks += losses(self.journal)
+        if self.journal.fact("base") is None:
+            begin(self.journal, self.path)
+        remove_undone(self.journal)
+        remove_left(self.journal)
+        note_found(self.journal)
+        self.model, self.position = restored(self.journal, self.remarks)
+        self._snapshot_at = self._tried_at = self.position
+        self._replay(self.model, self.position, describe=True)
+        self.position = self.journal.last()
+        check_is_written(self.journal, self.path, self.model.digest())
+
+    def close(self) -> None:
+        """Write a snapshot if the model has learned since the last one, and close the journal."""
+        try:
+            if self.position > self._snapshot_at and not self.is_stuck():
+                self._try_to(self.snapshot)
+            self._try_to(self.keep_effects)
+        finally:
+            self.journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- corrections -------------------------------------------------------------------------------------------------
+
+    def correct(
+        self,
+        id: str,
+        text: Text,
+        *,
+        accept: Iterable[str] = (),
+        reject: Iterable[str] = (),
+        categories: Iterable[str] | None = None,
+        user: str = "",
+        document: str | None = None,
+        seeds_of: int | None = None,
+    ) -> Taught:
+        """Record a correction and learn it: some categories to accept and reject, or all categories of the text.
+
+        A known `id` changes nothing, and raises an error if the correction differs. An invalid correction raises an
+        error before it is recorded.
+
+        Parameters
+        ----------
+        id, user : str
+            The id that the client chose, and the user.
+        text : str, or mapping from field names to str
+            The text that is corrected.
+        accept, reject : iterable of str
+            Categories that the text has, and those it does not have. Other categories stay unchanged.
+        categories : iterable of str, optional
+            All categories of the text, instead of `accept` and `reject`.
+        document : str, optional
+            The id of the document to review with this text.
+        seeds_of : int, optional
+            The number of the record that created the category, if the text is its seed words.
+        """
+        accepted, rejected = category_set(accept), category_set(reject)
+        body: dict[str, Any] = {"accept": accepted, "reject": rejected}
+        if categories is not None:
+            if accepted or rejected:
+                raise TextError("a correction names all categories, or some to accept and reject: not both")
+            body = {"categories": category_set(categories)}
+        body |= {} if document is None else {"document": document}
+        body |= {} if seeds_of is None else {"seeds_of": seeds_of}
+        known = self._known(id)
+        if known is not None:
+            if known.kind != "correction" or known.body != body or not self._is_of(known, text):
+                raise RepeatedIdError(f"the id {id!r} is that of record {known.seq}, which says something else")
+            return Taught(self.with_effect(known), None, True)
+        found = self.model.state.features.found_in(text)
+        self._check(body, found)
+        features = list(zip(*found, strict=True))
+        record = self.journal.append(
+            id, "correction", user, body, text=text, features=features, digest=features_digest(found),
+            effects=self.effects,
+        )  # fmt: skip
+        self.effects = {}
+        correction, effect = self._applied(record, text)
+        return Taught(record._replace(effect=effect), correction, False)
+
+    def _is_of(self, record: Record, text: Text) -> bool:
+        """Return whether a record has this text; if its own is forgotten, compare features or trust its document."""
+        if record.text is not None or "document" in record.body:
+            return record.text in (None, text)
+        return record.digest == features_digest(self.model.state.features.found_in(text))
+
+    def with_effect(self, record: Record) -> Record:
+        """Return a `record` with its effect, even if the effect is not written yet."""
+        return record._replace(effect=self.effects.get(record.seq, record.effect))
+
+    def keep_effects(self) -> None:
+        """Write the effects of corrections that are not written yet."""
+        self.journal.keep_effects(self.effects)
+        self.effects = {}
+
+    def is_stuck(self) -> bool:
+        """Return whether a record was written but not fully applied, so that no later one may be applied."""
+        return self.failed_at > 0 or self.journal.last() != self.position
+
+    def _known(self, id: str) -> Record | None:
+        """Return the record with an id, or None; raise a JournalError if an earlier record could not be applied."""
+        self._check_whole()
+        return self.journal.by_id(id)
+
+    def _check_whole(self) -> None:
+        """Raise a JournalError if a record is missing from the model or only partly applied."""
+        if self.is_stuck():
+            failed_at = self.failed_at or self.journal.last()
+            raise JournalError(f"record {failed_at} is kept and was not applied (start again to replay it)")
+
+    def _check(self, body: dict[str, Any], found: FeatureCounts) -> None:
+        """Raise the errors that the model would raise, before the correction is recorded."""
+        accepted = body.get("categories", body.get("accept", []))
+        check_words(self.model.state, found, accepted)
+        check_correction(self.model.state, accepted, body.get("reject", []), complete="categories" in body)
+        check_size(self.model.state, found, accepted, body.get("reject", []))
+        reserve(self.model.state, found, accepted)
+
+    def change_categories(
+        self, id: str, change: str, names: Sequence[str], *, into: str = "", threshold: float = 0.0, user: str = ""
+    ) -> Record:
+        """Record a change of categories and apply it.
+
+        Parameters
+        ----------
+        id, user : str
+            The id that the client chose, and the user.
+        change, names : str, sequence of str
+            "new", "rename", "merge", "retire" or "threshold", and the names of the categories.
+        into, threshold : str, float
+            The new name for "rename" and "merge", and the threshold for "threshold".
+        """
+        body: dict[str, Any] = {"change": change, "names": list(names)}
+        body |= {"into": into} if into else {}
+        body |= {"threshold": float(threshold)} if change == "threshold" else {}
+        known = self._known(id)
+        if known is not None:
+            if known.kind != "categories" or known.body != body:
+                raise RepeatedIdError(f"the id {id!r} is that of record {known.seq}, which says something else")
+            return known
+        change_categories(self.model.view(), body)  # a trial, so that errors come before the record
+        record = self.journal.append(id, "categories", user, body)
+        self._applied(record, None)
+        return record
+
+    def _applied(self, record: Record, text: Text | None) -> tuple[Correction | None, dict[str, Any] | None]:
+        self.failed_at = record.seq  # stays set if anything is raised from here on, even by a signal
+        with self._naming(record):
+            correction, effect = apply_and_describe(self.model, record, text)
+        if effect is not None:
+            self.effects[record.seq] = effect
+        self.position, self.failed_at = record.seq, 0
+        if self.position - self._tried_at >= SNAPSHOT_EVERY:
+            self._try_to(self.snapshot)
+        return correction, effect
+
+    def undo(self, id: str, seqs: Iterable[int], user: str = "") -> Record:
+        """Undo the records `seqs`: the model becomes the result of a replay without them.
+
+        `id` and `user` are those of `correct`.
+        """
+        undone = sorted(set(seqs))
+        if not undone:
+            raise JournalError("there is nothing to undo")
+        known = self._known(id)
+        if known is not None:
+            if known.kind != "undo" or known.body != {"seqs": undone}:
+                raise RepeatedIdError(f"the id {id!r} is that of record {known.seq}, which says something else")
+            return known
+        for seq in undone:
+            record = self.journal.by_seq(seq)
+            if record is None or record.kind not in ("correction", "categories"):
+                raise JournalError(f"record {seq} is not a record that can be undone")
+            if record.undone_by is not None:
+                raise JournalError(f"record {seq} was undone already, by record {record.undone_by}")
+        model = self._without(undone)  # before it is recorded: later records may need the undone ones
+        record = self.journal.append(id, "undo", user, {"seqs": undone}, undoes=undone)
+        self.model, self.position = model, record.seq
+        remove_undone(self.journal)
+        self._try_to(self.snapshot)
+        return record
+
+    def forget_text(self, seq: int) -> None:
+        """Delete the text of the correction `seq`, but keep the features that a replay needs.
+
+        The model keeps what it has learned, including the words. To remove these too, use `forget_correction`. Other
+        corrections of the same text keep it; `Journal.same_text` finds them.
+        """
+        record = self._correction(seq)
+        self._check_whole()
+        first, _ = restored(self.journal, self.remarks, before=1)
+        self.journal.forget_text(seq, needed_features(record, first))
+        self._remark_on_copies()
+
+    def forget_correction(self, seq: int, user: str = "") -> None:
+        """Undo the correction `seq` if needed, and delete all data about the text from its record.
+
+        Documents to review with the same text are deleted too. Other corrections of the text keep it;
+        `Journal.same_text` finds them. Call `write_model` afterwards, as the file may hold words that were learned only
+        from this text. `user` is the user who undoes the correction.
+        """
+        if self._correction(seq).undone_by is None:
+            self.undo(f"forget {secrets.token_hex(8)}", [seq], user)
+        self.journal.forget_correction(seq)
+        self._remark_on_copies()
+
+    def copies(self) -> list[Path]:
+        """Return the paths of backups and old journals, in the folder or next to it, that may hold the same texts."""
+        folder = self.journal.folder.absolute()  # has a name even if it is given as .
+        inside = [path for kind in ("lost-", "backup-", ".backup-") for path in folder.glob(f"{kind}*")]
+        aside = (f"{glob.escape(folder.name)}.{kind}" for kind in ("before-*", "left-*", "next"))
+        return sorted(inside + [path for name in aside for path in folder.parent.glob(name)])
+
+    def _remark_on_copies(self) -> None:
+        found = (f"{path}: may still hold words of the text (delete it if it is not needed)" for path in self.copies())
+        self.remarks += [remark for remark in found if remark not in self.remarks]
+
+    def _correction(self, seq: int) -> Record:
+        record = self.journal.by_seq(seq)
+        if record is None or record.kind != "correction":
+            raise JournalError(f"{self.journal.path}: record {seq} is not a correction")
+        return record
+
+    def _without(self, undone: list[int]) -> Categorizer:
+        model, position = restored(self.journal, self.remarks, before=undone[0])
+        self._replay(model, position, frozenset(undone))
+        return model
+
+    def replayed_digest(self) -> str:
+        """Return the digest of the model after a replay of all records from the first model."""
+        model, _ = restored(self.journal, self.remarks, before=1)
+        self._replay(model, 0)
+        return model.digest()
+
+    # -- snapshots and replay ----------------------------------------------------------------------------------------
+
+    def snapshot(self) -> Path:
+        """Write a snapshot of the model and return its path; delete older ones except the first and the previous."""
+        self._check_whole()
+        self.keep_effects()
+        path = snapshot_path(self.journal.folder, self.position)
+        note(self.journal, self.position, self.model.save(path, mode=SHARED))
+        self._snapshot_at = self._tried_at = self.position
+        for old in snapshots_in(self.journal.folder)[:-SNAPSHOTS_KEPT]:
+            if position_of(old) > 0:
+                old.unlink()
+        return path
+
+    def _try_to(self, keep: Callable[[], object]) -> None:
+        """Write a snapshot or effects; a full disk only adds a remark, as all records are on the disk already."""
+        self._tried_at = self.position
+        try:
+            keep()
+        except (OSError, JournalFullError) as error:
+            if isinstance(error, OSError) and error.errno == errno.EIO:
+                raise JournalBrokenError(f"{error} (look after the disk, then start again)") from None
+            self.remarks.append(f"{error} (a snapshot could not be written; nothing is lost)")
+
+    def write_model(self) -> str:
+        """Write the model to its file, with a note that it has a journal, and return its digest.
+
+        If another process has written the file meanwhile, raise a JournalError and leave the file unchanged.
+        """
+        self._check_whole()
+        check_is_ours(self.journal, self.path, self.model)
+        about, mode = {"journal": str(self.journal.fact("base"))}, private_mode(self.journal, self.path)
+        digest = self.model.save(self.path, about=about, mode=mode)
+        self.journal.set_fact("written", digest)
+        if mode is not None:
+            self.journal.set_fact("private", "yes")
+        return digest
+
+    def _replay(
+        self, model: Categorizer, position: int, without: frozenset[int] = frozenset(), describe: bool = False
+    ) -> None:
+        """Apply the records after a position to a model, without those undone, skipped or listed in `without`.
+
+        With `describe`, compute the effects that corrections lack and store them in `effects`.
+        """
+        undone = self.journal.undone(position)
+        for record in self.journal.records(position):
+            if record.undone_by != undone.get(record.seq):
+                raise JournalError(f"{self.journal.path}: record {record.seq} is not marked as it was undone (damaged)")
+            if record.undone_by is None and record.seq not in without:
+                with self._naming(record, undoing=bool(without)):
+                    text = text_of(model, record, self.remarks)
+                    if describe and record.kind == "correction" and record.effect is None:
+                        _, effect = apply_and_describe(model, record, text)
+                        self.effects |= {} if effect is None else {record.seq: effect}
+                    else:
+                        apply(model, record, text)
+
+    @contextmanager
+    def _naming(self, record: Record, undoing: bool = False) -> Iterator[None]:
+        """Turn errors in the block into a JournalError that names the record and the command that helps."""
+        advice = "undo that one first" if undoing else f"thresher journal skip {self.path} {record.seq} leaves it out"
+        failed = f"{self.journal.folder}: record {record.seq} cannot be applied"
+        try:
+            yield
+        except MemoryError:
+            more = f"start again with more memory; {advice}"
+            raise JournalMemoryError(f"{failed}: out of memory ({more})") from None
+        except ThresherError as error:
+            raise JournalError(f"{failed}: {error} ({advice})") from None
+
+
+def skip(folder: str | os.PathLike[str], seq: int, user: str = "", *, anyway: bool = False) -> Record:
+    """Mark a record that cannot be applied as skipped, and return the record of the skip.
+
+    Only the snapshots that contain the record are deleted. `folder` is the folder of the journal, `seq` the number of
+    the record, and `user` the user who skips it. `anyway` is that of `Journal`.
+    """
+    with Journal(folder, anyway=anyway) as journal:
+        if journal.kind_of(seq) not in ("correction", "categories"):
+            raise JournalError(f"{folder}: record {seq} is not a correction, so it cannot be left out")
+        record = journal.append(f"skip {secrets.token_hex(8)}", "skip", user, {"seqs": [seq]}, undoes=[seq])
+        for path in snapshots_in(folder):
+            if position_of(path) >= seq:
+                path.unlink()
+        return record
+
+
+def journal_folder(model: str | os.PathLike[str]) -> Path:
+    """Return the default folder of the journal of a `model` file.
+
+    >>> journal_folder("desk.thresher").name
+    'desk.thresher.journal'
+    """
+    path = Path(model)
+    if path.is_symlink():  # all names of a model lead to the same journal
+        path = Path(os.path.realpath(path))
+    if not path.name:  # the current folder or the root
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    return path.with_name(f"{path.name}.journal")

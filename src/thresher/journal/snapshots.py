@@ -1,0 +1,117 @@
+"""Snapshots of a model at certain records of a journal, in its folder; a `JournaledModel` starts from the newest."""
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+from thresher.categorizer import Categorizer
+from thresher.errors import JournalError, LemmatizerError, ModelFileError
+from thresher.journal.database import Journal
+from thresher.support.atomic_file import remove_folder_left, remove_halves, whole_file, whole_folder
+
+SHARED = 0o640  # widest permissions of a snapshot
+_NOTED = "snapshots"
+_SNAPSHOT = re.compile(r"snapshot-(\d{10})\.thresher")
+
+
+def snapshot_path(folder: Path, position: int) -> Path:
+    """Return the path of the snapshot after `position` records."""
+    return folder / f"snapshot-{position:010}.thresher"
+
+
+def position_of(path: Path) -> int:
+    """Return the number of records before a snapshot, or -1 if the file is not a snapshot."""
+    found = _SNAPSHOT.fullmatch(path.name)
+    return int(found[1]) if found else -1
+
+
+def snapshots_in(folder: str | os.PathLike[str]) -> list[Path]:
+    """Return the paths of all snapshots in a folder, the oldest first."""
+    return sorted(path for path in Path(folder).iterdir() if position_of(path) >= 0)
+
+
+def note(journal: Journal, position: int, digest: str) -> None:
+    """Record the digest of a snapshot in its journal, and drop the entries of deleted snapshots."""
+    there = {position_of(path) for path in snapshots_in(journal.folder)}
+    digests = {str(place): found for place, found in _noted(journal).items() if place in there}
+    journal.set_fact(_NOTED, json.dumps(digests | {str(position): digest}))
+
+
+def note_found(journal: Journal) -> None:
+    """Record the digests of all snapshots of a journal by an older version, which did not record them."""
+    if journal.fact(_NOTED) is None:
+        for path in snapshots_in(journal.folder):
+            try:
+                note(journal, position_of(path), Categorizer.load(path).digest())
+            except LemmatizerError:
+                raise
+            except ModelFileError:
+                continue
+
+
+def _noted(journal: Journal) -> dict[int, str]:
+    """Return the digests of a journal's snapshots by position; if they are damaged, only that of the first."""
+    try:
+        noted = {int(position): str(digest) for position, digest in json.loads(journal.fact(_NOTED) or "{}").items()}
+    except (ValueError, AttributeError):
+        noted = {}
+    return noted | {0: str(journal.fact("base"))}
+
+
+def restored(journal: Journal, remarks: list[str], before: int | None = None) -> tuple[Categorizer, int]:
+    """Return the model of the newest readable snapshot, made before the record `before` if given, and its position.
+
+    Each snapshot that cannot be read or does not have its recorded digest adds a line to `remarks`. Snapshots without a
+    recorded digest are ignored: another journal made them, or a process that was killed before it could record it.
+    """
+    digests = _noted(journal)
+    for path in reversed(snapshots_in(journal.folder)):
+        position = position_of(path)
+        if position > journal.last() or (before is not None and position >= before):
+            continue
+        try:
+            model = Categorizer.load(path)
+            if digests.get(position) == model.digest():
+                return model, position
+            if position in digests:
+                remarks.append(f"{path}: is not what this journal made (an older snapshot is taken)")
+        except LemmatizerError:
+            raise  # an older snapshot would be taught with other lemmas
+        except ModelFileError as error:
+            remarks.append(f"{error} (an older snapshot is taken)")
+    raise JournalError(f"{journal.folder}: no snapshot can be read, not even the first")
+
+
+def remove_undone(journal: Journal) -> None:
+    """Remove snapshots that contain records undone since, and unfinished files of killed processes."""
+    undone = (
+        "SELECT 1 FROM records, json_each(body, '$.seqs') AS undone "
+        "WHERE records.seq > ? AND kind IN ('undo', 'skip') AND undone.value <= ? LIMIT 1"
+    )
+    for path in snapshots_in(journal.folder):
+        position = position_of(path)
+        if position > 0 and journal.query(undone, position, position):
+            path.unlink()
+    for path in journal.folder.glob(".snapshot-*.tmp"):
+        path.unlink()
+
+
+def remove_left(journal: Journal) -> None:
+    """Remove backups that were not finished or not moved away, unless a process is copying them; call it at start."""
+    remove_halves(journal.folder)
+    for path in journal.folder.glob(".backup-*"):
+        remove_folder_left(path)
+
+
+def backup(journal: Journal, folder: str | os.PathLike[str]) -> None:
+    """Write a copy of a `journal` and its snapshots to a new `folder`, atomically.
+
+    Unfinished backups that killed processes left in the same parent folder are removed.
+    """
+    with whole_folder(folder) as half:
+        journal.backup(half / journal.path.name)
+        for path in snapshots_in(journal.folder):
+            with path.open("rb") as file, whole_file(half / path.name) as copy:
+                shutil.copyfileobj(file, copy)

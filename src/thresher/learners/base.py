@@ -1,0 +1,421 @@
+"""Base class of the learners: fit, partial_fit, score and access to weights. Each learner's module defines its rule."""
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.errors import NotFittedError, ParameterError, RowsError
+from thresher.kernels.csr import Labels, Rows
+from thresher.kernels.dense_weights import Rule, Steps
+from thresher.kernels.mistake_driven import Examples
+from thresher.learners.chunks import SLICE_WORK
+from thresher.learners.dense_weights import DenseWeights
+from thresher.learners.mistake_rule import MistakeRule
+from thresher.learners.parameters import LARGEST
+from thresher.learners.sparse_weights import SparseWeights
+from thresher.learners.training import (
+    History,
+    Plan,
+    Progress,
+    Report,
+    Schedule,
+    Training,
+    train_listed,
+)
+from thresher.rows.labels import as_labels, count_categories, count_positives, listed_labels
+from thresher.rows.spilled import is_spilled, joined_rows, parts_of
+from thresher.rows.validation import as_rows, check_numbers, strengths
+from thresher.support.parallel import count_threads
+
+Train = Callable[[Examples, Plan, int, Report | None], tuple[DenseWeights | SparseWeights, History]]
+
+
+@dataclass(kw_only=True, eq=False)
+class MistakeDrivenLearner(MistakeRule):
+    """A linear learner for many categories that changes its weights only on mistakes (sections 3 and 4).
+
+    The score of a document for a category is the sum of strength x weight over its active features. The document is
+    accepted if the score exceeds theta. On a mistake, only the weights of the active features are promoted or demoted.
+    In the paper's learners, the step does not depend on the strengths.
+
+    Its parameters are those of `Settings`.
+
+    Attributes
+    ----------
+    average_active_ : float
+        The average number of active features, d, as given or as measured.
+    mistakes_ : array of shape (passes, categories)
+        The mistakes of each pass of the last `fit`, 0 after a category has stopped.
+    n_passes_ : array of shape (categories,)
+        The number of passes of each category in the last `fit`.
+    online_mistakes_ : array of shape (categories,)
+        The mistakes made in `partial_fit` since the last `fit`.
+    positives_ : array of shape (categories,)
+        The number of positive examples seen.
+    discarded_ : array of shape (categories,)
+        The number of discarded features.
+    """
+
+    def __post_init__(self) -> None:
+        self._weights: DenseWeights | SparseWeights | None = None
+        self._online: tuple[Rule, Steps] | None = None  # cached between single documents
+
+    # -- learning ----------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        rows: Any,
+        labels: Any,
+        *,
+        n_categories: int | None = None,
+        row_weight: Any = None,
+        progress: Report | None = None,
+    ) -> Self:
+        """Train from the start, in passes over the documents until they make no mistakes or `max_passes` is reached.
+
+        Parameters
+        ----------
+        rows : Rows or csr matrix
+            Counts (or strengths, with strength="linear") of features, one row per document.
+        labels : Labels or one collection of category numbers for each row
+            A label set is complete: every other category is a negative.
+        n_categories : int, optional
+            The minimum number of categories, including those without documents.
+        row_weight : array, optional
+            A mistake on row i takes k = row_weight[i] steps at once: alpha ** k and beta ** k, or k * alpha.
+        progress : callable, optional
+            Called with a Progress about ten times a second.
+        """
+        self.check_parameters()
+        checked, judged, times = self._checked(rows, labels, row_weight)
+        return self._fit(checked, judged, times, n_categories, progress)
+
+    def fit_checked(
+        self, rows: Rows, labels: list[list[int]], n_categories: int, progress: Report | None = None
+    ) -> Self:
+        """Train from the start on `rows` and `labels` that are known to be valid, such as those of a `Categorizer`.
+
+        The caller gives up the rows: their data may be overwritten. `n_categories` and `progress` are those of `fit`.
+        """
+        self.check_parameters()
+        if is_spilled(rows.indices):
+            parts = (strengths(part, self.strength, self.normalize, checked=True) for part in parts_of(rows))
+            strong = joined_rows(parts, rows.n_features, limit=0)
+        else:
+            strong = strengths(rows, self.strength, self.normalize, checked=True, out=rows.data)
+        return self._fit(strong, listed_labels(labels), np.ones(1), n_categories, progress)
+
+    def fit_strengths(
+        self,
+        strong: Rows,
+        labels: Labels,
+        n_categories: int,
+        progress: Report | None = None,
+        train: Train | None = None,
+    ) -> Self:
+        """Train from the start on rows `strong` that already hold strengths.
+
+        `labels`, `n_categories` and `progress` are those of `fit`. `train` replaces the function that makes the passes.
+        """
+        self.check_parameters()
+        return self._fit(strong, labels, np.ones(1), n_categories, progress, train)
+
+    def _fit(
+        self,
+        strong: Rows,
+        labels: Labels,
+        times: NDArray[np.float64],
+        n_categories: int | None,
+        progress: Report | None,
+        train: Train | None = None,
+    ) -> Self:
+        average_active = self._measured(strong)
+        examples = Examples(strong, labels, self._steps(average_active, times))
+        count = count_categories(examples.labels, n_categories, 0)
+        rule, schedule = self._rule(average_active, revive=False), self._schedule(average_active)
+        start, n_threads = self.start_weights(average_active), count_threads(self.n_threads)
+        blocks: DenseWeights | SparseWeights
+        if train is not None or self.sparse:
+            plan = Plan(rule, schedule, start, count, self.sparse)
+            blocks, history = (train or train_listed)(examples, plan, n_threads, progress)
+        else:
+            blocks = DenseWeights(start, examples.rows.n_features, count, self.block_width)
+            history = Training(examples, rule, schedule, blocks).run(n_threads, progress)
+        self.average_active_, self._weights, self._online = average_active, blocks, None
+        self.mistakes_, self.n_passes_ = history
+        self.online_mistakes_ = np.zeros(count, dtype=np.int64)
+        self.positives_ = count_positives(examples.labels, count)
+        return self
+
+    def partial_fit(
+        self,
+        rows: Any,
+        labels: Any,
+        *,
+        n_categories: int | None = None,
+        row_weight: Any = None,
+        progress: Report | None = None,
+    ) -> Self:
+        """Continue training with one pass over the documents in the given order.
+
+        `rows`, `labels`, `n_categories`, `row_weight` and `progress` are those of `fit`.
+
+        New features and categories may appear at any time; `late_start` sets their starting weights. Labels may leave
+        categories out (`Labels` with others=0).
+        """
+        self.check_parameters()
+        checked, judged, times = self._checked(rows, labels, row_weight)
+        count = count_categories(judged, n_categories, 0 if self._weights is None else self._weights.n_categories)
+        average_active = self._measured(checked) if self._weights is None else self.average_active_
+        self._online = None
+        rule = self._rule(average_active, revive=not self.discard_final)
+        steps = self._steps(average_active, times)
+        blocks = self._first_blocks(average_active, checked) if self._weights is None else self._weights
+        self._go_on(Examples(checked, judged, steps), rule, blocks, count, progress)
+        self.average_active_ = average_active
+        return self
+
+    def learn_checked(self, rows: Rows, labels: Labels, n_categories: int) -> NDArray[np.int64]:
+        """Continue training on `rows` and `labels` that are known to be valid, such as those of a `Categorizer`.
+
+        `n_categories` is the number of categories, including new ones. Parameters are those of the previous call: they
+        are neither read nor checked again. Return the mistakes by category.
+        """
+        if self._weights is None:
+            return self.partial_fit(rows, labels, n_categories=n_categories).online_mistakes_
+        rule, steps = self._as_before()
+        strong = strengths(rows, self.strength, self.normalize, checked=True)
+        return self._go_on(Examples(strong, labels, steps), rule, self._weights, n_categories)
+
+    def stream_checked(self, rows: Rows, labels: Labels) -> NDArray[np.float32]:
+        """Score each of the `rows`, then learn it with its `labels`, before the next one; return the raw scores.
+
+        Rows and labels must be valid, as in `learn_checked`, and all categories must be known. This does not support
+        averaged weights, as each step changes all means.
+        """
+        blocks, (rule, steps) = self.fitted_weights(), self._as_before()
+        blocks.grow(rows.n_features, blocks.n_categories)
+        scores, mistakes = blocks.stream(Examples(self.strengths(rows), labels, steps), rule)
+        self._limit_untaught(scores)
+        self.online_mistakes_ = self.online_mistakes_ + mistakes
+        self.positives_ = self.positives_ + count_positives(labels, blocks.n_categories)
+        return scores
+
+    def _as_before(self) -> tuple[Rule, Steps]:
+        if self._online is None:
+            steps = self._steps(self.average_active_, np.ones(1))
+            self._online = self._rule(self.average_active_, revive=not self.discard_final), steps
+        return self._online
+
+    def _go_on(
+        self,
+        examples: Examples,
+        rule: Rule,
+        blocks: DenseWeights | SparseWeights,
+        count: int,
+        progress: Report | None = None,
+    ) -> NDArray[np.int64]:
+        """Make one pass and return the mistakes; an interrupted long pass leaves the learner unchanged.
+
+        A single row is never long: nothing interrupts it, and copying all weights would take longer than learning it.
+        """
+        checked = examples.rows
+        long = len(checked.indptr) > 2 and len(checked.indices) * count > SLICE_WORK
+        blocks = blocks.copy() if long else blocks
+        known, on_threads = blocks.n_categories, long and isinstance(blocks, DenseWeights)
+        try:
+            blocks.grow(checked.n_features, count)
+            if long and isinstance(blocks, DenseWeights):
+                once = Schedule(max_passes=1, shuffle=False, seed=0, discarding=None)
+                training = Training(examples, rule, once, blocks)
+                mistakes: NDArray[np.int64] = training.run(count_threads(self.n_threads), progress).mistakes[0]
+            else:
+                mistakes = blocks.learn(examples, rule)
+        except BaseException:
+            blocks.forget_categories(known)
+            raise
+        if progress is not None and not on_threads:
+            done = len(checked.indptr) - 1
+            progress(Progress(done, done, int(mistakes.sum())))
+        if self._weights is None:
+            self.mistakes_ = np.zeros((0, 0), dtype=np.int64)
+            self.n_passes_ = self.online_mistakes_ = self.positives_ = np.zeros(0, dtype=np.int64)
+        self._weights = blocks
+        self.online_mistakes_ = _extended(self.online_mistakes_, count) + mistakes
+        self.positives_ = _extended(self.positives_, count) + count_positives(examples.labels, count)
+        return mistakes
+
+    def _first_blocks(self, average_active: float, rows: Rows) -> DenseWeights | SparseWeights:
+        """Return initial weights for the rows' features, or for none if features of partial_fit count as late."""
+        if self.sparse:
+            return SparseWeights.empty(self.start_weights(average_active))
+        known = 0 if self.late_start == "zero" else rows.n_features
+        return DenseWeights(self.start_weights(average_active), known, 0, self.block_width)
+
+    # -- scores, weights and state -----------------------------------------------------------------------------------
+
+    def score(self, rows: Any) -> NDArray[np.float32]:
+        """Return the raw scores of `rows`, of shape (rows, categories); a score above theta accepts the document.
+
+        A category without any positive example accepts nothing: its scores are capped at theta.
+        """
+        blocks = self.fitted_weights()
+        checked = as_rows(rows)
+        if checked.n_features != blocks.n_features:
+            raise RowsError(f"rows have {checked.n_features} features, and the learner has {blocks.n_features}")
+        return self._scores(blocks, self.strengths(checked))
+
+    def score_checked(self, rows: Rows) -> NDArray[np.float32]:
+        """Return the raw scores of `rows` that are known to be valid, such as those of a text vectorizer."""
+        blocks = self.fitted_weights()
+        if rows.n_features > blocks.n_features:
+            raise RowsError(f"rows have {rows.n_features} features, and the learner has {blocks.n_features}")
+        return self._scores(blocks, strengths(rows, self.strength, self.normalize, checked=True))
+
+    def score_strengths(self, strong: Rows) -> NDArray[np.float32]:
+        """Return the raw scores of rows `strong` that already hold strengths."""
+        return self._scores(self.fitted_weights(), strong)
+
+    def _scores(self, blocks: DenseWeights | SparseWeights, strong: Rows) -> NDArray[np.float32]:
+        scores = blocks.score(strong, count_threads(self.n_threads))
+        self._limit_untaught(scores)
+        return scores
+
+    def _limit_untaught(self, scores: NDArray[np.float32]) -> None:
+        """Cap the scores of categories without a positive example at theta; writes `scores`."""
+        untaught, positives = np.ones(scores.shape[1], dtype=np.bool_), self.positives_
+        untaught[: len(positives)] = positives[: scores.shape[1]] == 0
+        if untaught.any():
+            scores[:, untaught] = np.minimum(scores[:, untaught], np.float32(self.theta))
+
+    @property
+    def weights_(self) -> NDArray[np.float32]:
+        """The weights used in scores, of shape (categories, features)."""
+        return np.ascontiguousarray(self.fitted_weights().dense().T)
+
+    def category_weights(
+        self, category: int, features: NDArray[np.integer], *, last: bool = False
+    ) -> NDArray[np.float32]:
+        """Return the weights of some `features` for one `category`, as used in scores.
+
+        If `last`, return the weights after the last step instead of their mean.
+        """
+        blocks, wanted = self.fitted_weights(), np.asarray(features)
+        check_numbers("categories", np.array([category]), blocks.n_categories)
+        check_numbers("features", wanted, blocks.n_features)
+        return blocks.category_weights(category, wanted, last)
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the learner has been trained."""
+        return self._weights is not None
+
+    @property
+    def n_features_(self) -> int:
+        """The number of features that the learner knows."""
+        return self.fitted_weights().n_features
+
+    @property
+    def n_categories_(self) -> int:
+        """The number of categories that the learner knows."""
+        return self.fitted_weights().n_categories
+
+    @property
+    def discarded_(self) -> NDArray[np.int64]:
+        """The number of discarded features, by category."""
+        return self.fitted_weights().discarded()
+
+    def select(self, categories: list[int]) -> Self:
+        """Keep only these `categories`, in this order."""
+        self._weights = self.fitted_weights().chosen(categories)
+        for name in ("n_passes_", "online_mistakes_", "positives_", "mistakes_"):
+            counts = getattr(self, name)
+            inside = [c for c in categories if c < counts.shape[-1]]
+            setattr(self, name, counts[..., inside])
+        return self
+
+    def merge(self, categories: list[int]) -> Self:
+        """Give the first of these `categories` the largest weight among them for each feature."""
+        self._weights, self.positives_ = self.fitted_weights().merged(categories), self.positives_.copy()
+        self.positives_[categories[0]] = self.positives_[categories].sum()
+        return self
+
+    def has_room(self, n_features: int, n_categories: int) -> bool:
+        """Return whether `n_features` and `n_categories` fit into the memory already allocated for the weights."""
+        return self._weights is None or self._weights.has_room(n_features, n_categories)
+
+    def reserve(self, n_features: int, n_categories: int) -> None:
+        """Allocate all memory that `n_features` and `n_categories` need, before anything is learned about them."""
+        if self._weights is not None:
+            self._weights.reserve(max(n_features, self.n_features_), max(n_categories, self.n_categories_))
+
+    def part(self, categories: list[int], features: NDArray[np.int64]) -> Self:
+        """Return a learner with a copy of only some `categories` and `features`; `take_part` copies it back."""
+        part = copy(self)
+        part._weights = self.fitted_weights().part(categories, features)
+        part.online_mistakes_, part.positives_ = self.online_mistakes_[categories], self.positives_[categories]
+        return part
+
+    def take_part(self, part: "MistakeDrivenLearner", categories: list[int], features: NDArray[np.int64]) -> None:
+        """Copy back what a `part` of these `categories` and `features` has learned, except its count of positives."""
+        self.fitted_weights().take_part(part.fitted_weights(), categories, features)
+        self.online_mistakes_ = self.online_mistakes_.copy()
+        self.online_mistakes_[categories] = part.online_mistakes_
+
+    def resume(self, other: "MistakeDrivenLearner", blocks: DenseWeights | SparseWeights | None = None) -> Self:
+        """Continue from the state of the `other` learner, of the same class, with this learner's parameters.
+
+        The weights are copied, unless `blocks` are given.
+        """
+        if type(other) is not type(self):
+            raise ParameterError(f"a {type(self).__name__} cannot resume a {type(other).__name__}")
+        parameters = self.get_params()
+        self.__dict__.update(other.__dict__)
+        self.__dict__.update(parameters)
+        self._weights, self._online = other.fitted_weights().copy() if blocks is None else blocks, None
+        return self
+
+    def resume_from(self, weights: DenseWeights | SparseWeights) -> None:
+        """Take `weights` that were read from a file."""
+        self._weights = weights
+
+    def view(self) -> Self:
+        """Return a learner that shares its weights with this one and never grows, for other threads to score with."""
+        twin = copy(self)
+        twin._weights = None if twin._weights is None else twin._weights.view()
+        return twin
+
+    def fitted_weights(self) -> DenseWeights | SparseWeights:
+        """Return the weights, or raise a NotFittedError."""
+        if self._weights is None:
+            raise NotFittedError(f"this {type(self).__name__} has learned nothing yet (call fit or partial_fit first)")
+        return self._weights
+
+    def strengths(self, rows: Rows) -> Rows:
+        """Return `rows` of counts as rows of the strengths used in scores."""
+        return strengths(rows, self.strength, self.normalize)
+
+    def _checked(self, rows: Any, labels: Any, row_weight: Any) -> tuple[Rows, Labels, NDArray[np.float64]]:
+        checked = as_rows(rows)
+        n_rows = len(checked.indptr) - 1
+        if n_rows == 0:
+            raise RowsError("there are no rows: 0 sample(s), and learning needs a minimum of 1")
+        times = np.ones(1) if row_weight is None else _checked_row_weight(row_weight, n_rows)
+        return self.strengths(checked), as_labels(labels, n_rows), times
+
+
+def _extended(counts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+    if len(counts) == length:
+        return counts
+    return np.concatenate((counts, np.zeros(length - len(counts), dtype=np.int64)))
+
+
+def _checked_row_weight(row_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    weight = np.asarray(row_weight)
+    if weight.dtype.kind not in "iuf" or weight.shape != (n_rows,) or not np.all((weight > 0) & (weight <= LARGEST)):
+        raise RowsError(f"row_weight must hold a number above 0, up to {LARGEST:g}, for each of the {n_rows} rows")
+    return weight.astype(np.float64)

@@ -1,0 +1,1 @@
+"""The state of a trained model, and the operations on it."""

@@ -1,0 +1,255 @@
+"""Turn raw scores into accepted categories and calibrated probabilities, and tune both.
+
+All arrays have the shape (documents, categories). Tuned values are part of a model's digest. Sums of floats are
+therefore added one by one, and the exponential is the project's own: the same bits on every processor.
+"""
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from thresher.errors import ParameterError
+from thresher.kernels.calibration import likeliest_slope
+from thresher.kernels.reproducible_math import sigmoid
+from thresher.model.thresholds import Floats, Scores, Truth, tune_thresholds
+
+Ints = NDArray[np.int64]
+
+POLICIES = ("above", "at-least-one", "exactly-one", "at-most-K")
+SLOPES = (1e-3, 1e3)
+RIVALRIES = (0.1, 0.2, 0.3)
+RIVALRY_GAIN = 0.0005  # in F1 on held-out documents
+LARGEST_THRESHOLD = 1e40  # larger than any sum of strengths and weights
+
+_ABOVE_ONE, _ABOVE_HALF = np.nextafter(1.0, 2.0), np.nextafter(0.5, 1.0)
+_DECIDED_AT_ONCE = 2**12
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """The threshold and the probability slope of each category, and the policy that picks a document's categories.
+
+    Parameters
+    ----------
+    thresholds : array (categories,)
+        A category is accepted if its raw score is strictly above its threshold.
+    slopes : array (categories,)
+        How fast the probability rises at the threshold; within SLOPES.
+    rivalry : array (categories,)
+        The share of a document's best score that is added to a category's threshold for that document. The best score
+        is taken over the categories with a share. Default: 0 for all categories.
+    policy : str
+        "above": the categories whose scores are above their thresholds. "at-least-one": the same, or the best category
+        if none is above. "exactly-one": the best category. "at-most-K", as in "at-most-3": the K best of those above.
+        Categories are ranked by reported score; ties go to the first.
+
+    Examples
+    --------
+    >>> decisions = Decisions(np.array([1.0, 0.5]), np.array([2.0, 2.0]), policy="at-least-one")
+    >>> scores = np.array([[1.5, 0.0], [0.25, 0.25]], dtype=np.float32)
+    >>> decisions.reported(scores)
+    array([[1.5 , 0.5 ],
+           [0.25, 0.75]])
+    >>> decisions.accepted(scores)
+    array([[ True, False],
+           [False,  True]])
+    """
+
+    thresholds: Floats
+    slopes: Floats
+    rivalry: Floats = field(default_factory=lambda: np.zeros(0))
+    policy: str = "above"
+
+    def __post_init__(self) -> None:
+        if len(self.rivalry) == 0:
+            object.__setattr__(self, "rivalry", np.zeros(len(self.thresholds)))
+        check_policy(self.policy)
+        shapes = {name: getattr(self, name).shape for name in ("thresholds", "slopes", "rivalry")}
+        if self.thresholds.ndim != 1 or len(set(shapes.values())) > 1:
+            raise ParameterError(f"shapes differ: {', '.join(f'{name} {shape}' for name, shape in shapes.items())}")
+        if not (np.abs(self.thresholds) <= LARGEST_THRESHOLD).all():
+            raise ParameterError(f"thresholds must be finite, within +-{LARGEST_THRESHOLD:g}")
+        if not ((self.slopes >= SLOPES[0]) & (self.slopes <= SLOPES[1])).all():
+            raise ParameterError(f"slopes must lie from {SLOPES[0]:g} to {SLOPES[1]:g}")
+        if not ((self.rivalry >= 0) & (self.rivalry <= 1)).all():
+            raise ParameterError("rivalry must lie from 0 to 1")
+
+    def cuts(self, scores: Scores) -> Floats:
+        """Return the raw score above which each category is accepted.
+
+        The shape is (categories,), or (documents, categories) if any category has a rivalry.
+        """
+        rivals = self.rivalry > 0
+        if not rivals.any():
+            return self.thresholds
+        best = (scores if rivals.all() else scores[:, rivals]).max(axis=1).astype(np.float64)
+        return np.asarray(self.thresholds + self.rivalry * best[:, np.newaxis])
+
+    def accepted(self, scores: Scores, cuts: Floats | None = None) -> Truth:
+        """Return which categories the policy accepts for each document; pass `cuts` if they are already computed.
+
+        Only under "above" and "at-most-K" are all accepted categories above their thresholds.
+        """
+        above = scores > (self.cuts(scores) if cuts is None else cuts)
+        if self.policy == "above" or above.size == 0:
+            return above
+        most = _most(self.policy)
+        if most is not None:
+            return _only_best(above, self.reported(scores), most)
+        if self.policy == "exactly-one":
+            above[:] = False
+        without = np.flatnonzero(~above.any(axis=1))
+        if len(without):
+            above[without, self.reported(scores[without]).argmax(axis=1)] = True
+        return above
+
+    def reported(self, scores: Scores) -> Floats:
+        """Return 1 + raw score - threshold. It is above 1 exactly if the raw score is above the threshold."""
+        return _reported(scores, self.cuts(scores))
+
+    def probabilities(self, scores: Scores) -> Floats:
+        """Return the calibrated probabilities. They are above 1/2 exactly if the raw score is above the threshold."""
+        return _probabilities(scores, self.cuts(scores), self.slopes)
+
+    def scores_of_pairs(self, scores: Scores, documents: Ints, numbers: Ints, cuts: Floats) -> tuple[Floats, Floats]:
+        """Return `reported` and `probabilities` for only these pairs of `documents` and category `numbers`."""
+        own, reached = scores[documents, numbers], cuts[numbers] if cuts.ndim == 1 else cuts[documents, numbers]
+        return _reported(own, reached), _probabilities(own, reached, self.slopes[numbers])
+
+    def extended(self, count: int, threshold: float, slope: float) -> Self:
+        """Return a copy with `count` new categories at the end."""
+        new = {"thresholds": threshold, "slopes": slope, "rivalry": 0.0}
+        longer = {name: np.append(getattr(self, name), np.full(count, value)) for name, value in new.items()}
+        return type(self)(**longer, policy=self.policy)
+
+    def selected(self, categories: ArrayLike) -> Self:
+        """Return a copy with only these categories, in this order."""
+        kept = np.asarray(categories, dtype=np.intp)
+        return type(self)(self.thresholds[kept], self.slopes[kept], self.rivalry[kept], self.policy)
+
+
+def _reported(scores: Scores, cuts: Floats) -> Floats:
+    return _split_at(1.0, _ABOVE_ONE, 1 + (scores - cuts), scores > cuts)
+
+
+def _probabilities(scores: Scores, cuts: Floats, slopes: Floats) -> Floats:
+    return _split_at(0.5, _ABOVE_HALF, sigmoid(slopes * (scores - cuts)), scores > cuts)
+
+
+def _split_at(middle: float, next_above: float, values: Floats, above: Truth) -> Floats:
+    """Keep each value on its side of the middle, even if rounding moved it onto the middle."""
+    return np.where(above, np.maximum(values, next_above), np.minimum(values, middle))
+
+
+def _only_best(above: Truth, reported: Floats, most: int) -> Truth:
+    """Keep only the `most` best accepted categories of each document; modifies `above`."""
+    crowded = np.flatnonzero(np.count_nonzero(above, axis=1) > most)
+    surplus = np.argsort(-reported[crowded], axis=1, kind="stable")[:, most:]
+    above[crowded[:, np.newaxis], surplus] = False
+    return above
+
+
+# -- policies by name --------------------------------------------------------------------------------------------------
+
+
+def check_policy(policy: str) -> None:
+    """Raise a ParameterError if `policy` is not the name of a policy.
+
+    >>> check_policy("at-most-0")
+    Traceback (most recent call last):
+        ...
+    thresher.errors.ParameterError: policy='at-most-0' is unknown (allowed: above, at-least-one, exactly-one, at-most-K)
+    """
+    if not isinstance(policy, str) or (policy not in POLICIES[:3] and _most(policy) is None):
+        raise ParameterError.of("policy", policy, f"is unknown (allowed: {', '.join(POLICIES)})")
+
+
+def _most(policy: str) -> int | None:
+    """Return the K of "at-most-K", or None for another policy."""
+    match = re.fullmatch("at-most-([1-9][0-9]{0,8})", policy)
+    return int(match[1]) if match else None
+
+
+def choose_policy(labels_per_document: ArrayLike) -> str:
+    """Return the policy that fits the training documents, from the number of categories of each.
+
+    >>> choose_policy([1, 1, 1]), choose_policy([1, 2, 1]), choose_policy([1, 0, 2])
+    ('exactly-one', 'at-least-one', 'above')
+    """
+    counts = np.asarray(labels_per_document)
+    if counts.size == 0 or counts.min() < 1:
+        return "above"
+    return "exactly-one" if counts.max() == 1 else "at-least-one"
+
+
+# -- tuning ------------------------------------------------------------------------------------------------------------
+
+
+def tune_decisions(
+    scores: Scores, truth: Truth, goal: str = "f1", fallback: float = 1.0, policy: str = "above"
+) -> Decisions:
+    """Return the decisions that serve the goal best on held-out documents; see `tune_thresholds`.
+
+    For F1, a document's best score may raise the thresholds of its other categories (`rivalry`): the same score means
+    less if another category scores higher. The share from RIVALRIES with the best F1 on these documents is used, if it
+    gains at least RIVALRY_GAIN.
+    """
+    found = _tuned(scores, truth, goal, fallback, policy, 0.0)
+    if goal == "f1" and policy != "exactly-one":
+        reached = _f1(found, scores, truth) + RIVALRY_GAIN
+        for share in RIVALRIES:
+            other = _tuned(scores, truth, goal, fallback, policy, share)
+            f1 = _f1(other, scores, truth)
+            found, reached = (other, f1) if f1 > reached else (found, reached)
+    relative = _relative(scores, float(found.rivalry.max(initial=0.0)))
+    return replace(found, slopes=calibrate(relative, truth, found.thresholds))
+
+
+def _tuned(scores: Scores, truth: Truth, goal: str, fallback: float, policy: str, share: float) -> Decisions:
+    thresholds = tune_thresholds(_relative(scores, share), truth, goal, fallback, policy=policy)
+    return Decisions(thresholds, np.ones(len(thresholds)), np.full(len(thresholds), share), policy)
+
+
+def _relative(scores: Scores, share: float) -> Scores:
+    """Return the scores minus a share of the best score of their document."""
+    return scores - np.float32(share) * scores.max(axis=1, keepdims=True) if share else scores
+
+
+def _f1(decisions: Decisions, scores: Scores, truth: Truth) -> float:
+    """Return the F1 of all decisions, computed in batches of documents."""
+    right = accepted = 0
+    for first in range(0, len(scores), _DECIDED_AT_ONCE):
+        some = slice(first, first + _DECIDED_AT_ONCE)
+        found = decisions.accepted(scores[some])
+        right += int(np.count_nonzero(found & truth[some]))
+        accepted += int(np.count_nonzero(found))
+    return 2 * right / max(accepted + int(np.count_nonzero(truth)), 1)
+
+
+# -- calibrating the probabilities -------------------------------------------------------------------------------------
+
+
+def calibrate(scores: Scores, truth: Truth, thresholds: Floats) -> Floats:
+    """Return for each category the slope of its probability, sigmoid(slope x (score - threshold)).
+
+    This is Platt scaling with smoothed targets and the probability fixed at 1/2 at the threshold: the most likely slope
+    within SLOPES. A category without positives or without negatives gets the median slope of the others, or 1.
+    """
+    positives = np.count_nonzero(truth, axis=0)
+    known = (positives > 0) & (positives < len(truth))
+    slopes = np.ones(len(positives))
+    for category in np.flatnonzero(known):
+        slopes[category] = _slope(scores[:, category] - thresholds[category], truth[:, category])
+    if known.any():
+        slopes[~known] = np.sort(slopes[known])[np.count_nonzero(known) // 2]
+    return slopes
+
+
+def _slope(margins: Floats, truth: Truth) -> float:
+    """Return the most likely slope of one category."""
+    positives = np.count_nonzero(truth)
+    targets = np.where(truth, (positives + 1) / (positives + 2), 1 / (len(truth) - positives + 2))
+    return likeliest_slope(np.ascontiguousarray(margins), targets, *SLOPES)

@@ -1,0 +1,179 @@
+"""Make a model smaller: drop the least important weights until its file fits a size limit."""
+
+from copy import copy
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.errors import ParameterError
+from thresher.kernels.dense_weights import DISCARDED, LATE, Weights
+from thresher.learners.dense_weights import DenseWeights, Matrices
+from thresher.learners.sparse_weights import SparseWeights
+from thresher.model.reservoir import Reservoir
+from thresher.model.scoring import strong_rows
+from thresher.model.state import ModelState
+from thresher.model_file.header import canonical_json
+from thresher.model_file.packing import pack
+from thresher.support.units import parse_size
+
+_PER_ARRAY = 150  # bytes per array in the header
+
+
+class Compression(NamedTuple):
+    """The cost of compressing a model.
+
+    Parameters
+    ----------
+    size_before, size : int
+        Bytes of the file.
+    features_before, features, weights_before, weights : int
+        Numbers of features and weights of the model.
+    documents_before, documents : int
+        Numbers of documents in the reservoir.
+    agreement : float or None
+        The share of unchanged decisions on the documents in the reservoir. It counts the pairs of document and category
+        that were accepted before or after. None if the reservoir is empty.
+    """
+
+    size_before: int
+    size: int
+    features_before: int
+    features: int
+    weights_before: int
+    weights: int
+    documents_before: int
+    documents: int
+    agreement: float | None
+
+
+def compress(model: ModelState, size: str | int) -> Compression:
+    """Drop weights, the least important first, until the model's file takes at most `size`; changes the model.
+
+    A dropped weight counts as discarded. The reservoir gets a tenth of the size, and the space that is left.
+    """
+    limit, size_before = parse_size(size), file_size(model)
+    blocks = model.learner.fitted_weights()
+    if size_before > limit and isinstance(blocks, DenseWeights) and not blocks.weights.absent.shape[1]:
+        raise ParameterError.of(
+            "late_start", "initial", "without discard keeps every weight (train with late_start='zero')"
+        )
+    importance = _importance(model)
+    decided, features_before, total = (
+        _decided(model),
+        model.features.vocabulary.count,
+        int(np.count_nonzero(importance)),
+    )
+    low, high = 0, total
+    while low < high and size_before > limit:
+        middle = (low + high + 1) // 2
+        fits = file_size(_trimmed(model, importance, middle, limit)) <= limit
+        low, high = (middle, high) if fits else (low, middle - 1)
+    chosen = _trimmed(model, importance, max(low, 1), limit) if size_before > limit else model
+    if file_size(chosen) > limit:
+        raise ParameterError.of("size", size, f"is too small (allowed: from {file_size(chosen)} bytes for this model)")
+    after = _decided(chosen, model)
+    if chosen is not model:
+        room = limit - file_size(chosen) + sum(8 * len(kept.indices) + 40 for kept in chosen.reservoir.documents)
+        numbers = _places_of(chosen, model)
+        chosen.reservoir = _fitting(model.reservoir.with_features(numbers), room * 9 // 10)
+    documents = len(model.reservoir.documents)
+    either = int(np.count_nonzero(decided | after))
+    agreement = int(np.count_nonzero(decided & after)) / either if either else None
+    model.__dict__.update(chosen.__dict__)
+    kept = total if chosen is model and size_before <= limit else low
+    now, documents_now = model.features.vocabulary.count, len(model.reservoir.documents)
+    return Compression(
+        size_before, file_size(model), features_before, now, total, kept, documents, documents_now, agreement
+    )
+
+
+def file_size(model: ModelState) -> int:
+    """Return the approximate size of the model's file in bytes."""
+    settings, arrays = pack(model)
+    return sum(array.nbytes + _PER_ARRAY for array in arrays.values()) + len(canonical_json(settings)) + 500
+
+
+def _importance(model: ModelState) -> NDArray[np.float64]:
+    """Return how much each weight adds to scores: its size times the root of the document frequency of its feature.
+
+    The shape is (features, categories). For a sparse model, it is one value per stored weight, by category.
+    """
+    weights = model.learner.fitted_weights()
+    roots = np.sqrt(np.maximum(model.features.document_counts, 1).astype(np.float64))
+    if isinstance(weights, SparseWeights):
+        entries = weights.entries(scoring=True)
+        return np.asarray(np.abs(entries.weight.astype(np.float64)) * roots[entries.features])
+    return np.asarray(np.abs(weights.dense().astype(np.float64)) * roots[:, None])
+
+
+def _trimmed(model: ModelState, importance: NDArray[np.float64], count: int, limit: int) -> ModelState:
+    """Return a model with only the `count` most important weights, and only the features that have one."""
+    blocks = model.learner.fitted_weights()
+    if isinstance(blocks, SparseWeights):
+        smaller, numbers = _trimmed_entries(blocks, importance, count)
+        return _with(model, smaller, numbers, limit)
+    kept = np.zeros(importance.shape, dtype=np.bool_)
+    kept.reshape(-1)[np.argsort(-importance.reshape(-1), kind="stable")[:count]] = True
+    features = np.flatnonzero(kept.any(axis=1))
+    matrices = blocks.matrices(list(range(blocks.n_categories)))
+    weights = Weights._make(array[features] if len(array) else array for array in matrices.weights)
+    dropped = ~kept[features]
+    absent = weights.absent if len(weights.absent) else np.zeros(dropped.shape, dtype=np.uint8)
+    absent[dropped & (absent != LATE)] = DISCARDED
+    weights.weight[dropped] = 0
+    if len(weights.moment):
+        weights.moment[dropped] = 0
+    matrices = Matrices(weights._replace(absent=absent), matrices.examples)
+    return _with(model, DenseWeights.from_matrices(blocks.start, matrices), features, limit)
+
+
+def _trimmed_entries(
+    weights: SparseWeights, importance: NDArray[np.float64], count: int
+) -> tuple[SparseWeights, NDArray[np.int64]]:
+    entries = weights.entries().at(np.sort(np.argsort(-importance, kind="stable")[:count]))
+    features, numbers = np.unique(entries.features, return_inverse=True)
+    entries = entries._replace(features=numbers.astype(np.int32))
+    smaller = SparseWeights(weights.start, len(features), weights.examples.copy(), entries)
+    return smaller, features.astype(np.int64)
+
+
+def _with(
+    model: ModelState, weights: DenseWeights | SparseWeights, features: NDArray[np.int64], limit: int
+) -> ModelState:
+    """Return a copy of the model with other weights and only some features."""
+    smaller = copy(model)
+    smaller.features = copy(model.features)
+    smaller.features.vocabulary = model.features.vocabulary.selected(features)
+    smaller.features.n_documents = model.features.n_documents
+    smaller.features.document_counts = model.features.document_counts[features]
+    smaller.idf = model.idf[features[features < len(model.idf)]]
+    smaller.reservoir = _fitting(model.reservoir.with_features(features), limit // 10)
+    smaller.learner = type(model.learner)(**model.learner.get_params()).resume(model.learner, weights)
+    return smaller
+
+
+def _places_of(smaller: ModelState, model: ModelState) -> NDArray[np.int64]:
+    """Return the numbers that the features of a smaller model have in the original model."""
+    known = set(smaller.features.names)
+    return np.array([i for i, name in enumerate(model.features.names) if name in known], dtype=np.int64)
+
+
+def _fitting(reservoir: Reservoir, room: int) -> Reservoir:
+    """Return a reservoir with as many of the documents as fit, evenly spaced."""
+    sizes = np.array([8 * len(document.indices) + 40 for document in reservoir.documents], dtype=np.int64)
+    count = len(sizes) if sizes.sum() <= room else int(room // max(sizes.mean(), 1))
+    chosen = np.unique(np.linspace(0, len(sizes) - 1, count).astype(np.int64))
+    return Reservoir([reservoir.documents[i] for i in chosen], reservoir.seen)
+
+
+def _decided(model: ModelState, original: ModelState | None = None) -> NDArray[np.bool_]:
+    """Return the decisions of the model on the documents in its reservoir, or in that of the `original` model."""
+    reservoir = model.reservoir
+    if original is not None and original is not model:
+        numbers = _places_of(model, original)
+        reservoir = original.reservoir.with_features(numbers)
+    if not reservoir.documents:
+        return np.zeros((0, 0), dtype=np.bool_)
+    rows = reservoir.rows(model.features.vocabulary.count)
+    return model.decisions.accepted(model.learner.score(strong_rows(model, rows)))

@@ -1,0 +1,56 @@
+"""Template filters that format the numbers and names of the report."""
+
+from collections.abc import Callable
+from math import isnan
+from typing import Any
+
+LONGEST_NAME = 32
+
+
+def count(value: int) -> str:
+    """Return a whole number with thousands separators."""
+    return f"{value:,}"
+
+
+def per_cent(value: float) -> str:
+    """Return a fraction as a percentage without the % sign, or a dash for NaN.
+
+    >>> per_cent(0.8731), per_cent(float("nan"))
+    ('87.3', '–')
+    """
+    return "–" if isnan(value) else f"{100 * value:.1f}"
+
+
+def sortable(value: float) -> str:
+    """Return a fraction as a sort key for tables, or "" for NaN."""
+    return "" if isnan(value) else f"{value:.6f}"
+
+
+def width(value: float) -> str:
+    """Return a fraction as the CSS width of a bar."""
+    return "0" if isnan(value) else f"{100 * min(max(value, 0.0), 1.0):.1f}%"
+
+
+def signed(value: float) -> str:
+    """Return a number with its sign and two decimals, using the Unicode minus sign.
+
+    >>> signed(-0.5)
+    '−0.50'
+    """
+    return f"{value:+.2f}".replace("-", "−")
+
+
+def score(value: float) -> str:
+    """Return a score with two decimals, using the Unicode minus sign."""
+    return f"{value:.2f}".replace("-", "−")
+
+
+def shortened(name: str, longest: int = LONGEST_NAME) -> str:
+    """Return a long name cut in the middle, where similar names differ least."""
+    half = longest // 2
+    return name if len(name) <= longest else f"{name[:half]}…{name[1 - half :]}"
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    function.__name__: function for function in (count, per_cent, sortable, width, signed, score, shortened)
+}

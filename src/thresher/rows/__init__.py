@@ -1,0 +1,1 @@
+"""Documents as sparse rows: validation, labels, folds, and rows in temporary files."""

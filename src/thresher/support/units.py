@@ -1,0 +1,46 @@
+"""Parse sizes such as "2MB", format counts, and measure the memory of the machine."""
+
+import os
+import re
+from contextlib import suppress
+from numbers import Integral
+from pathlib import Path
+
+from thresher.errors import ParameterError
+
+# Memory limit of a container, in version 2 and version 1 of Linux control groups.
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+
+
+def parse_size(size: str | int, name: str = "size") -> int:
+    """Return a size in bytes; `name` is the parameter that an error message names.
+
+    >>> parse_size("2MB"), parse_size("500 kB"), parse_size(1000)
+    (2000000, 500000, 1000)
+    """
+    text = f"{size}B" if isinstance(size, Integral) and not isinstance(size, bool) else str(size).upper()
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?B|)\s*", text)
+    if not found or float(found[1]) == 0:
+        raise ParameterError.of(name, size, 'is out of range (allowed: a number of bytes, or as "2MB", "500kB")')
+    return int(float(found[1]) * _UNITS[found[2]])
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """Return a number with its noun, in the singular or plural.
+
+    >>> counted(1, "record", "records"), counted(1200, "record", "records")
+    ('1 record', '1,200 records')
+    """
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def memory_of_machine() -> int:
+    """Return the memory of this machine or container in bytes, 2**63 if it is unknown."""
+    found = [2**63]
+    with suppress(AttributeError, ValueError, OSError):
+        found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    for path in _LIMITS:
+        with suppress(OSError, ValueError):  # the file does not exist, or holds "max"
+            found.append(int(Path(path).read_text()))
+    return min(size for size in found if size > 0)

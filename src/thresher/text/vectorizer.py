@@ -1,0 +1,421 @@
+"""Vectorizer of texts: sparse rows of feature counts, from an analyser and a vocabulary; `Categorizer` holds one."""
+
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
+from functools import partial
+from itertools import pairwise
+from reprlib import repr as shown
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.errors import ParameterError, TextError
+from thresher.kernels.csr import Rows
+from thresher.kernels.hash_table import add_counts, rows_from_entries
+from thresher.kernels.tokenizer import Tokens
+from thresher.rows.spilled import SpillingArray, documents_with, give_back, joined_rows, release
+from thresher.support.growable import extended
+from thresher.support.parallel import ahead, count_threads
+from thresher.text.analysers import Analyser, Part, Text
+from thresher.text.batches import batches
+from thresher.text.feature_checks import CONSTANT, MOST_COUNTED, is_count, is_name
+from thresher.text.token_features import NONE, gathered, one_after_the_other
+from thresher.text.tokens import as_tokens, names, places_in
+from thresher.text.vocabulary import Vocabulary, entries
+
+FIT_TEXTS = 256
+MOST_FEATURES = 2**20
+MEMORY = 128_000_000  # for rows, in bytes
+_FIRST_TOTALS = 2**16
+
+Entries = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class FeatureCounts(NamedTuple):
+    """The feature counts of one text: `names` in order of first occurrence, and the `counts` of each.
+
+    It can replace its text where a model learns or predicts one document. Names are distinct, and counts are integers
+    from 1 to 2**31 - 1.
+    """
+
+    names: list[str]
+    counts: list[int]
+
+
+class TextFeatures:
+    """Converts texts to rows of the counts of the features that an analyser finds.
+
+    Parameters
+    ----------
+    analyser : str, function or list of them
+        See `thresher.text.analysers`.
+    min_count : int
+        `fit` keeps the features that occur at least this often in all its texts together.
+    constant : bool
+        Whether feature 0 is `CONSTANT`, which no text has by itself and which the strengths fill in.
+    max_features : int
+        The maximum number of features. `fit` keeps the most frequent ones; later, features beyond the cap are not
+        added.
+    n_threads : int or None
+        Number of threads that analyse texts. None: one per core. Does not change the result.
+
+    Notes
+    -----
+    Features are numbered by frequency, the most frequent first and ties in order of first occurrence. This keeps the
+    weights that are read most in the processor's cache. After `fit`, `rows(texts, grow=True)` adds a new feature at its
+    first occurrence, so that the words of a single taught document count.
+
+    Examples
+    --------
+    >>> features = TextFeatures(min_count=1)
+    >>> rows = features.fit(["oil and gas", "oil, oil!"])
+    >>> features.names, rows.indices.tolist(), rows.data.tolist()
+    (['oil', 'and', 'gas'], [0, 1, 2, 0], [1.0, 1.0, 1.0, 2.0])
+    """
+
+    def __init__(
+        self,
+        analyser: Part | list[Part] = "words",
+        min_count: int = 3,
+        max_features: int = MOST_FEATURES,
+        n_threads: int | None = None,
+        constant: bool = False,
+    ) -> None:
+        for name, value in (("min_count", min_count), ("max_features", max_features)):
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= 2**31 - 1:
+                raise ParameterError.of(name, value, "is out of range (allowed: a whole number from 1)")
+        self.analyser = Analyser(analyser)
+        self.min_count, self.max_features = int(min_count), int(max_features)
+        self.n_threads = count_threads(n_threads)
+        self.vocabulary = _first_features(constant, self.max_features)
+        self.n_documents = 0
+        self.document_counts = np.zeros(self.vocabulary.count, dtype=np.int64)
+
+    @property
+    def has_constant(self) -> bool:
+        """Whether feature 0 is `CONSTANT`, which every text has."""
+        first = self.vocabulary.stops[:1]
+        return bool(len(first)) and self.vocabulary.letters[: first[0]].tobytes() == CONSTANT.encode()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the features, by number."""
+        return self.vocabulary.names
+
+    def names_of(self, numbers: NDArray[np.integer]) -> list[str]:
+        """Return the names of some features."""
+        return self.names_now()(numbers)
+
+    def names_now(self) -> Callable[[NDArray[np.integer]], list[str]]:
+        """Return a function from feature numbers to names that keeps the current numbering, whatever changes later."""
+        vocabulary = self.vocabulary
+        stops = vocabulary.stops  # read before the letters, which may grow
+        return partial(_names_of, vocabulary.letters, stops)
+
+    @property
+    def is_word(self) -> NDArray[np.bool_]:
+        """A mask of the features that are words or made of words.
+
+        Runs of characters, which begin with #, and the constant are excluded.
+        """
+        stops = self.vocabulary.stops
+        found = np.ones(len(stops), dtype=np.bool_)
+        if any(part.startswith("chars") for part in self.analyser.parts):
+            found = self.vocabulary.letters[np.append(0, stops)[:-1]] != ord("#")
+        found[: int(self.has_constant)] = False
+        return found
+
+    def fit(self, texts: Iterable[Text], memory: int = MEMORY) -> Rows:
+        """Learn the features of the texts, and return the texts as rows.
+
+        Rows that would take more than `memory` bytes are kept in temporary files.
+        """
+        seen, found = Vocabulary(), SpillingArray(np.int64, memory)
+        ends, totals = self.count(texts, seen, found)
+        if not ends:
+            raise TextError("there are no texts to learn from")
+        renumbered = self.keep(seen, totals)
+        rows = _all_rows(found, ends, renumbered, self.vocabulary.count, memory)
+        give_back()
+        self.note_documents(len(rows.indptr) - 1, documents_with(rows))
+        return rows
+
+    def count(
+        self, texts: Iterable[Text], seen: Vocabulary, found: SpillingArray
+    ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+        """Count the features of texts; adds names to `seen`, and the entries of each batch to `found` as one piece.
+
+        Return the ends of the documents of each batch in its piece, and the total count of each feature.
+        """
+        ends, totals = list[NDArray[np.int64]](), np.zeros(_FIRST_TOTALS, dtype=np.int64)
+        for counted, stops in self._entries(texts, seen, grow=True, most=FIT_TEXTS):
+            ends.append(stops)
+            found.append(counted.copy())  # without the spare room behind it
+            if seen.count > len(totals):
+                totals = np.concatenate((totals, np.zeros(seen.count, dtype=np.int64)))
+            add_counts(counted, totals)
+        give_back()
+        return ends, totals[: seen.count]
+
+    def keep(self, seen: Vocabulary, totals: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Keep the features that occur often enough, and return the new number of each seen feature, or -1."""
+        chosen = self._choose(totals)
+        first = _first_features(self.has_constant, self.max_features)
+        self.vocabulary = first.followed_by(seen, chosen)
+        renumbered = np.full(seen.count, -1, dtype=np.int64)
+        renumbered[chosen] = first.count + np.arange(len(chosen))
+        return renumbered
+
+    def note_documents(self, n_documents: int, counts: NDArray[np.int64]) -> None:
+        """Store the number of documents, and the number of documents that have each feature."""
+        self.n_documents, self.document_counts = n_documents, counts
+        self.document_counts[: int(self.has_constant)] = n_documents
+
+    def _choose(self, totals: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers of the features to keep, the most frequent first."""
+        chosen = np.argsort(-totals, kind="stable")[: self.max_features]
+        chosen = chosen[totals[chosen] >= self.min_count]
+        if len(chosen) == 0:
+            what = f"{len(totals)} different features were seen, none of them {self.min_count} times or more"
+            raise TextError(
+                f"no features are left: {what} (lower min_count, --min-count on the command line, or give more text)"
+            )
+        return chosen
+
+    def rows(self, texts: Iterable[Text], grow: bool = False) -> Rows:
+        """Return the texts as rows of the known features; if `grow`, new features are added."""
+        if not grow:
+            return self._rows(texts, self.vocabulary, grow)
+        before = self.vocabulary.count
+        try:
+            rows = self._rows(texts, self.vocabulary, grow)
+            self._count_late()
+        except BaseException:
+            self.forget(before)
+            raise
+        return rows
+
+    def _rows(self, texts: Iterable[Text], vocabulary: Vocabulary, grow: bool) -> Rows:
+        if isinstance(texts, list) and len(texts) == 1:
+            return self._single_row(texts, vocabulary, grow)
+        counted = list(self._entries(texts, vocabulary, grow, FIT_TEXTS if grow else None))
+        found, ends = _concatenated(counted or [(NONE, NONE)])
+        return rows_of_entries(found, ends, NONE, vocabulary.count)
+
+    def _single_row(self, texts: list[Text], vocabulary: Vocabulary, grow: bool) -> Rows:
+        """Return the row of a single text, without the overhead of batches."""
+        if isinstance(texts[0], FeatureCounts):
+            indices, counts = _row_of(texts[0], vocabulary, grow)
+        else:
+            parts = self.analyser(texts)
+            indices, counts = vocabulary.counted(parts[0] if len(parts) == 1 else one_after_the_other(parts), grow)
+        return Rows(np.array([0, len(indices)]), indices, counts, vocabulary.count)
+
+    def found_in(self, text: Text) -> FeatureCounts:
+        """Return the feature counts of a text, whether the features are known or not."""
+        numbers, found = _distinct(self.analyser([text]))
+        return FeatureCounts(found, np.bincount(numbers, minlength=len(found)).tolist())
+
+    def limit(self, most: int) -> None:
+        """Add no new feature once `most` or `max_features` features are known."""
+        self.vocabulary.most = min(most, self.max_features) + int(self.has_constant)
+
+    def would_know(self, found: FeatureCounts) -> bool:
+        """Return whether a text has a feature that is known, or that would be if the text were learned."""
+        has_room = self.vocabulary.count < self.vocabulary.most
+        return bool(found.names) and (has_room or len(_row_of(found, self.vocabulary, grow=False)[0]) > 0)
+
+    def count_new(self, found: FeatureCounts) -> int:
+        """Return how many features of a text would become known if the text were learned."""
+        new = len(found.names) - len(_row_of(found, self.vocabulary, grow=False)[0])
+        return min(new, max(self.vocabulary.most - self.vocabulary.count, 0))
+
+    def view(self) -> "TextFeatures":
+        """Return features that share their state with these, but not what is learned later."""
+        twin = copy(self)
+        twin.vocabulary = copy(twin.vocabulary)
+        return twin
+
+    def _count_late(self) -> None:
+        """Set the document counts of new features to 0, as no document of `fit` had them."""
+        new = self.vocabulary.count - len(self.document_counts)
+        if new > 0:
+            self.document_counts = extended(self.document_counts, new, 0)
+
+    def forget(self, count: int) -> None:
+        """Keep only the first `count` features."""
+        if count < self.vocabulary.count:
+            self.vocabulary = self.vocabulary.selected(np.arange(count))
+            self.document_counts = self.document_counts[:count]
+
+    def _entries(
+        self, texts: Iterable[Text], vocabulary: Vocabulary, grow: bool, most: int | None = None
+    ) -> Iterator[Entries]:
+        """Yield the counts of batches of texts; while one batch is counted, threads analyse and look up the next."""
+
+        def analyse(batch: list[Text]) -> list[Numbered]:
+            return [_numbered(tokens, vocabulary, grow) for tokens in self.analyser(batch)]
+
+        for parts in ahead(analyse, batches(texts, most), 1 if self.analyser.remembers else self.n_threads):
+            if grow:
+                _number_new(parts, vocabulary)
+            merged, documents = _merged(parts)
+            yield entries(merged, documents, vocabulary.count)
+
+    def occurrences(self, text: Text) -> dict[str, list[tuple[int, int]]]:
+        """Return the positions of each feature of a text, as (start, end) indices into it.
+
+        Fields are joined in their order, as in "\\n".join(text.values()). A feature of a field has the position of its
+        word within that field. Features from a user's function, or given as `FeatureCounts`, have no positions.
+        """
+        if isinstance(text, FeatureCounts):
+            return {name: [] for name in text.names}
+        plain = text if isinstance(text, str) else "\n".join(text.values())
+        begins, ends = places_in(plain)
+        parts = self.analyser([text], positions=True)
+        numbers, found = _distinct(parts)
+        located = np.concatenate([np.full(len(part.stops), len(part.starts) > 0) for part in parts])
+        numbers = numbers[located]
+        order = np.argsort(numbers, kind="stable")
+        firsts = begins[np.concatenate([part.starts for part in parts])[order]].tolist()
+        lasts = ends[np.concatenate([part.ends for part in parts])[order] - 1].tolist()
+        places = list(zip(firsts, lasts, strict=True))
+        stops = np.cumsum(np.bincount(numbers, minlength=len(found))).tolist()
+        return {name: places[start:stop] for name, (start, stop) in zip(found, pairwise([0, *stops]), strict=True)}
+
+
+def _distinct(parts: list[Tokens]) -> tuple[NDArray[np.int32], list[str]]:
+    """Return the number of each token of all parts, in order of first occurrence, and the names by number."""
+    seen = Vocabulary()
+    numbers = seen.numbers(one_after_the_other(parts))
+    return numbers, seen.names
+
+
+def _row_of(found: FeatureCounts, vocabulary: Vocabulary, grow: bool) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Return the numbers of the known features of a text, sorted, and their counts."""
+    _check_found(found)
+    numbers = vocabulary.numbers(as_tokens(found.names), grow)
+    order = np.argsort(numbers, kind="stable")
+    order = order[numbers[order] >= 0]
+    return numbers[order], np.array(found.counts, dtype=np.float32)[order]
+
+
+def _check_found(found: FeatureCounts) -> None:
+    """Raise a TextError unless these are distinct, valid names of features and valid counts."""
+    names, counts = found
+    if not isinstance(names, list | tuple) or not isinstance(counts, list | tuple) or len(names) != len(counts):
+        raise TextError("FeatureCounts must be a list of names and a list of as many counts")
+    for name, count in zip(names, counts, strict=True):
+        if not is_name(name):
+            raise TextError(f"{shown(name)} is not the name of a feature (allowed: text, but not {CONSTANT!r})")
+        if not is_count(count):
+            raise TextError(f"feature {shown(name)} has the count {shown(count)} (allowed: 1 to {MOST_COUNTED})")
+    if len(set(names)) < len(names):
+        raise TextError("FeatureCounts must name each feature once")
+
+
+def _names_of(letters: NDArray[np.uint8], stops: NDArray[np.int64], numbers: NDArray[np.integer]) -> list[str]:
+    return names(*gathered(letters, stops, numbers))
+
+
+class Numbered(NamedTuple):
+    """The numbers of a part's tokens, the end of each document, and the names that have no number yet."""
+
+    numbers: NDArray[np.int32]
+    documents: NDArray[np.int64]
+    places: NDArray[np.int64]
+    new: Tokens
+
+
+def _numbered(tokens: Tokens, vocabulary: Vocabulary, grow: bool) -> Numbered:
+    """Look up the tokens, and keep only the unknown ones, so that waiting batches stay small."""
+    numbers = vocabulary.numbers(tokens, grow=False)
+    places = np.flatnonzero(numbers < 0) if grow else NONE
+    letters, stops = gathered(tokens.letters, tokens.stops, places)
+    keys, rests = (array[places] if len(array) else array for array in (tokens.keys, tokens.rests))
+    return Numbered(numbers, tokens.documents, places, Tokens(letters, stops, keys, rests, NONE, NONE, NONE, NONE))
+
+
+def _number_new(parts: list[Numbered], vocabulary: Vocabulary) -> None:
+    """Assign numbers to the tokens without one, document by document across all parts."""
+    if len(parts) == 1 or len(parts[0].documents) == 1:
+        for part in parts:
+            part.numbers[part.places] = vocabulary.numbers(part.new)
+        return
+    owners = np.concatenate([np.searchsorted(part.documents, part.places, side="right") for part in parts])
+    order, new = np.argsort(owners, kind="stable"), one_after_the_other([part.new for part in parts])
+    letters, ends = gathered(new.letters, new.stops, order)
+    found = np.empty(len(order), dtype=np.int32)
+    found[order] = vocabulary.numbers(Tokens(letters, ends, NONE, NONE, NONE, NONE, NONE, NONE))
+    for part, own in zip(parts, np.split(found, np.cumsum([len(part.places) for part in parts])[:-1]), strict=True):
+        part.numbers[part.places] = own
+
+
+def _merged(parts: list[Numbered]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the numbers of all parts, document by document, and the end of each document."""
+    if len(parts) == 1:
+        return parts[0].numbers, parts[0].documents
+    together = np.concatenate([part.numbers for part in parts])
+    ends = np.sum([part.documents for part in parts], axis=0)
+    if len(ends) == 1:
+        return together, ends
+    owners = np.concatenate([np.repeat(np.arange(len(ends)), np.diff(part.documents, prepend=0)) for part in parts])
+    return together[np.argsort(owners, kind="stable")], ends
+
+
+def _concatenated(
+    counted: list[Entries],
+) -> Entries:
+    """Return the entries of all batches as one, and the end of each document."""
+    if len(counted) == 1:
+        return counted[0]
+    sizes = np.cumsum([0] + [len(found) for found, _ in counted])
+    ends = [ends + size for (_, ends), size in zip(counted, sizes[:-1], strict=True)]
+    return np.concatenate([found for found, _ in counted]), np.concatenate(ends)
+
+
+def rows_of_entries(
+    found: NDArray[np.int64], ends: NDArray[np.int64], renumbered: NDArray[np.int64], n_features: int
+) -> Rows:
+    """Return entries as rows; `renumbered` holds the new numbers of names, or is empty if they keep theirs."""
+    indices, counts = np.empty(len(found), dtype=np.int32), np.empty(len(found), dtype=np.float32)
+    indptr = np.zeros(len(ends) + 1, dtype=np.int64)
+    indptr[1:] = ends
+    rows_from_entries(indptr[1:], renumbered, n_features, found, indices, counts)
+    return Rows(indptr, indices[: indptr[-1]], counts[: indptr[-1]], n_features)
+
+
+def _all_rows(
+    found: SpillingArray, ends: list[NDArray[np.int64]], renumbered: NDArray[np.int64], n_features: int, memory: int
+) -> Rows:
+    """Return the entries of batches as rows, batch by batch, so that little is held twice."""
+    if found.is_spilled:
+        return joined_rows(_spilled_parts(found.array(), ends, renumbered, n_features), n_features, memory)
+    indices, counts = np.empty(found.length, dtype=np.int32), np.empty(found.length, dtype=np.float32)
+    indptr, row, place = np.zeros(sum(map(len, ends)) + 1, dtype=np.int64), 1, 0
+    for entries_of_batch, stops in zip(found.pieces(), ends, strict=True):
+        own = indptr[row : row + len(stops)]
+        own[:] = stops
+        rows_from_entries(own, renumbered, n_features, entries_of_batch, indices[place:], counts[place:])
+        own += place
+        row, place = row + len(stops), int(own[-1])
+    return Rows(indptr, indices[:place], counts[:place], n_features)
+
+
+def _spilled_parts(
+    found: NDArray[np.int64], ends: list[NDArray[np.int64]], renumbered: NDArray[np.int64], n_features: int
+) -> Iterator[Rows]:
+    """Yield entries in a file as rows, batch by batch."""
+    place = 0
+    for stops in ends:
+        own = found[place : place + stops[-1]]
+        yield rows_of_entries(own.copy(), stops, renumbered, n_features)
+        release(own)
+        place += int(stops[-1])
+
+
+def _first_features(constant: bool, most: int) -> Vocabulary:
+    """Return a vocabulary without words, which holds only the constant, if any."""
+    letters = np.frombuffer(CONSTANT.encode() if constant else b"", dtype=np.uint8)
+    return Vocabulary.from_names(letters, np.full(int(constant), len(letters), dtype=np.int64), most + constant)

@@ -1,0 +1,80 @@
+"""Access tokens, their holders and roles."""
+
+import hmac
+import os
+import secrets
+import stat
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+from thresher.errors import ParameterError
+
+ROLES = ("reader", "teacher", "admin")  # each includes the rights of those before it
+_SHORTEST = 8
+
+
+class Holder(NamedTuple):
+    """The holder of a token. The name is empty for the shared token, whose user is not known."""
+
+    name: str
+    role: str
+
+    def may(self, role: str) -> bool:
+        """Return whether the holder has the rights of a role."""
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+
+class Tokens:
+    """The tokens of a service.
+
+    >>> tokens = Tokens({"a-long-secret": Holder("ada", "teacher")})
+    >>> tokens.holder("a-long-secret"), tokens.holder("another")
+    (Holder(name='ada', role='teacher'), None)
+    """
+
+    def __init__(self, holders: dict[str, Holder]) -> None:
+        self._holders = [(token.encode(), holder) for token, holder in holders.items()]
+
+    def holder(self, token: str) -> Holder | None:
+        """Return the holder of a token, in constant time."""
+        given, found = token.encode("utf-8", "replace"), None
+        for known, holder in self._holders:
+            if hmac.compare_digest(known, given):
+                found = holder
+        return found
+
+
+def new_token() -> str:
+    """Return a token that cannot be guessed."""
+    return secrets.token_urlsafe(24)
+
+
+def check_token(token: str) -> str:
+    """Return a token that a header can carry, or raise a ParameterError."""
+    if len(token) < _SHORTEST or not token.isascii() or not token.isprintable() or " " in token:
+        raise ParameterError(f"a token must have {_SHORTEST} or more plain letters, digits and signs, without spaces")
+    return token
+
+
+def read_tokens(path: str | os.PathLike[str]) -> dict[str, Holder]:
+    """Return the holders that a TOML file names: [name] with role and token."""
+    file = Path(path)
+    if os.name == "posix" and file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise ParameterError(f"{file}: others than its owner may use it (chmod 600 {file.name})")
+    try:
+        found = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ParameterError(f"{file}: {error}") from None
+    holders: dict[str, Holder] = {}
+    for name, entry in found.items():
+        given = entry if isinstance(entry, dict) else {}
+        role, token = given.get("role"), given.get("token")
+        if role not in ROLES or not isinstance(token, str) or set(given) != {"role", "token"}:
+            raise ParameterError(f"{file}: [{name}] needs a token and a role (allowed: {', '.join(ROLES)})")
+        if check_token(token) in holders:
+            raise ParameterError(f"{file}: [{name}] has the token of another")
+        holders[token] = Holder(name, role)
+    if not holders:
+        raise ParameterError(f"{file}: there are no tokens in it")
+    return holders

@@ -1,0 +1,61 @@
+"""Errors as problem+json (RFC 9457): a status, a title and one line, never the client's input or a path."""
+
+import json
+import re
+from typing import Any
+
+from starlette.responses import Response
+
+from thresher import errors
+
+TITLES = {
+    400: "Bad request", 401: "Who are you?", 403: "Not yours to do", 404: "Not found", 405: "Not this way",
+    408: "Too slow", 409: "Conflict", 411: "How long?", 413: "Too large", 415: "Not this kind",
+    421: "Not this host", 422: "Cannot be used", 429: "Too often", 431: "Too large a head",
+    500: "A fault of ours", 503: "Not now", 507: "The disk is full",
+}  # fmt: skip
+MEDIA = "application/problem+json"
+_QUOTED = re.compile(r"""(?<!\w)('([^'\\]|\\.)*'|"([^"\\]|\\.)*")""")  # quoted as by repr
+
+
+class Problem(Exception):  # noqa: N818
+    """An error response; `more` adds members next to title and detail."""
+
+    def __init__(self, status: int, detail: str, headers: dict[str, str] | None = None, **more: Any) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.headers, self.more = status, detail, headers or {}, more
+
+    def response(self) -> Response:
+        """Return the HTTP response."""
+        about = {"type": "about:blank", "title": TITLES.get(self.status, "Refused"), "status": self.status}
+        body = json.dumps(about | {"detail": self.detail} | self.more, ensure_ascii=False, separators=(",", ":"))
+        return Response(body, self.status, headers=self.headers, media_type=MEDIA)
+
+
+def busy(detail: str) -> Problem:
+    """Return a problem with status 503, which the client may retry soon."""
+    return Problem(503, detail, {"Retry-After": "1"})
+
+
+def as_problem(error: errors.ThresherError | MemoryError) -> Problem:
+    """Return the problem for an error of the library, or for a lack of memory."""
+    if isinstance(error, errors.JournalMemoryError):
+        return busy("this is kept, and there is not enough memory to learn it (send the same again later)")
+    if isinstance(error, MemoryError):
+        return busy("there is not enough memory for this (send less at once, or again later)")
+    if isinstance(error, errors.JournalFullError):
+        return Problem(507, "the disk is full (make room, and send the same again)")
+    if isinstance(error, errors.JournalBrokenError):
+        return busy("the journal cannot be written; the service is ending")
+    if isinstance(error, errors.RepeatedIdError):
+        return Problem(409, "this id was used before, for something else")
+    if isinstance(error, errors.JournalError):
+        return Problem(409, _plain(str(error)))
+    return Problem(422, _plain(str(error)))
+
+
+def _plain(said: str) -> str:
+    """Return an error message without paths and quotations, which may come from the request."""
+    if said.startswith("/"):  # a path may contain blanks, and ends at a colon
+        said = said.partition(": ")[2]
+    return " ".join(word for word in _QUOTED.sub("", said).split() if not word.startswith("/"))

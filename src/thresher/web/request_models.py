@@ -1,0 +1,305 @@
+"""JSON from outside, read strictly: no NaN, no key twice, no half letters; and what each route takes of it."""
+
+import json
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal, Never, TypeVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    RootModel,
+    ValidationError,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError
+
+from thresher.datasets.category_names import LONGEST_NAME
+from thresher.journal.database import LONGEST_ID
+from thresher.web.errors import Problem
+
+LONGEST_BODY = 1_000_000  # bytes
+MOST_CATEGORIES = 1000  # that one correction names
+MOST_FIELDS = 1000  # that one document has
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def _no_constant(name: str) -> Never:
+    raise Problem(400, f"{name} is not JSON")
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise Problem(400, "a name occurs twice in an object")
+    return found
+
+
+def _bounded(digits: str) -> int:
+    if len(digits) > 18:
+        raise Problem(400, "a number is out of range")
+    return int(digits)
+
+
+def _finite(written: str) -> float:
+    number = float(written)
+    if number in (float("inf"), float("-inf")):
+        raise Problem(400, "a number is out of range")
+    return number
+
+
+_DECODER = json.JSONDecoder(
+    parse_constant=_no_constant, object_pairs_hook=_distinct, parse_int=_bounded, parse_float=_finite
+)
+
+
+def parsed(body: bytes) -> Any:
+    """Return what strict JSON in UTF-8 says."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Problem(400, f"the body is not UTF-8 (byte {error.start})") from None
+    if text.startswith("\ufeff"):
+        raise Problem(400, "the body begins with a byte order mark (leave it out)")
+    try:
+        found = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        raise Problem(400, f"the body is not JSON: {error.msg.lower()} at character {error.pos}") from None
+    except RecursionError:
+        raise Problem(400, "the body is nested too deeply") from None
+    if "\\u" in text:  # the only way to write half a letter
+        _check_letters(found)
+    return found
+
+
+def _check_letters(found: Any) -> None:
+    try:
+        json.dumps(found, ensure_ascii=False).encode()
+    except (UnicodeEncodeError, RecursionError):
+        raise Problem(400, "a text holds half of a letter (a lone surrogate)") from None
+
+
+class Body(BaseModel):
+    """What bodies have in common: nothing that is not asked for, and kinds as they are.
+
+    Where only some names may stand together, `forms` lists which, and `says` tells it to whoever sent others.
+    A name that has its default is not given.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    forms: ClassVar[frozenset[frozenset[str]]] = frozenset()
+    says: ClassVar[str] = ""
+
+    def check_form(self) -> None:
+        """Refuse names that are not allowed together."""
+        defaults = _defaults(type(self))
+        given = frozenset(name for name, default in defaults.items() if getattr(self, name) != default)
+        if self.forms and given not in self.forms:
+            raise Problem(422, self.says)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        found = handler.resolve_ref_schema(handler(core_schema))
+        for form in sorted(map(sorted, cls.forms)):
+            absent = {name: {"const": default} for name, default in _defaults(cls).items() if name not in form}
+            given = {name: {"not": {"const": _defaults(cls)[name]}} for name in form}
+            found.setdefault("anyOf", []).append({"required": form, "properties": given | absent})
+        return found
+
+
+@cache
+def _defaults(kind: type[Body]) -> dict[str, Any]:
+    return {name: kind.model_fields[name].default for form in kind.forms for name in form}
+
+
+def _forms(*written: str) -> frozenset[frozenset[str]]:
+    return frozenset(frozenset(names.split()) for names in written)
+
+
+def _whole(number: Any) -> Any:
+    """Return 3.0 as 3, which are the same in JSON."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+def _few(fields: Any) -> Any:
+    """Return fields if they are not too many; pydantic itself looks at all of them first."""
+    if isinstance(fields, dict) and len(fields) > MOST_FIELDS:
+        raise PydanticCustomError("too_many", "there are too many fields")
+    return fields
+
+
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+Id = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
+Text = str | Annotated[dict[str, str], Field(max_length=MOST_FIELDS), BeforeValidator(_few)]
+User = Annotated[str, Field(max_length=LONGEST_ID)]
+Names = Annotated[list[Name], Field(max_length=MOST_CATEGORIES)]
+
+
+class DocumentIn(Body):
+    """A document: its text, or the fields of it by name."""
+
+    id: Id | None = None
+    text: Text = Field(examples=["The lamp outside my house is dark again"])
+
+
+# Only the first error is reported: to gather all of them took a second, and a thousand times the body's room.
+Documents = Annotated[list[str | DocumentIn], Field(max_length=100_000, fail_fast=True)]
+
+
+class OptionsIn(Body):
+    """How to answer."""
+
+    top: Annotated[int, Field(ge=1, le=1_000_000), BeforeValidator(_whole)] | None = None
+    all: bool = False
+    details: bool = False
+    explain: bool | Name = False
+
+
+class CategorizeIn(OptionsIn):
+    """One document, or many, and how to answer.
+
+    Details and explanations are given for at most 1,000 documents. Explanations are given for at most 500,000 letters:
+    a text counts once for each category that is explained, and for 200 letters at least. Of the accepted categories of
+    a document the 20 best are explained, or as many of them as fit. An answer has at most 50,000,000 bytes. The answer
+    is 422 beyond these limits, and where not even one category of a document fits. Stream the documents, or send
+    shorter ones.
+    """
+
+    forms = _forms("text", "document", "documents")
+    says = "categorize takes a text, a document to review or a list of documents: one of these"
+    id: Id | None = None
+    text: Text | None = Field(None, examples=["The lamp outside my house is dark again"])
+    document: Id | None = None
+    documents: Documents | None = None
+
+
+class CorrectionIn(Body):
+    """What is right about a text: some categories to accept and reject, or all that it has."""
+
+    forms = _forms(
+        "text accept", "text reject", "text accept reject", "text categories",
+        "document accept", "document reject", "document accept reject", "document categories",
+    )  # fmt: skip
+    says = (
+        "a correction has a text, or names a document to review: one of the two; "
+        "and it names all categories, or some to accept and reject: not both"
+    )
+    id: Id = Field(examples=["5e1b7a3c"])
+    text: Text | None = Field(None, examples=["The lamp outside my house is dark again"])
+    document: Id | None = None
+    accept: Names = Field([], examples=[["street-lighting"]])
+    reject: Names = []
+    categories: Names | None = None
+    create_category: bool = Field(False, examples=[True])
+    user: User | None = None
+
+
+class ChangeIn(Body):
+    """What all changes of the categories have; the id is the client's, if it might send the change twice."""
+
+    id: Id | None = None
+    user: User | None = None
+
+
+class NewCategory(ChangeIn):
+    """A category that nothing was taught of but, if they are given, a few words."""
+
+    change: Literal["new"]
+    name: Name = Field(examples=["bees"])
+    words: Annotated[list[str], Field(max_length=1000)] = Field([], examples=[["bee", "hive", "swarm"]])
+
+
+class Rename(ChangeIn):
+    """Another name for a category."""
+
+    change: Literal["rename"]
+    name: Name
+    into: Name
+
+
+class Merge(ChangeIn):
+    """Two categories or more that become one."""
+
+    change: Literal["merge"]
+    names: Names
+    into: Name
+
+
+class Retire(ChangeIn):
+    """The end of a category."""
+
+    change: Literal["retire"]
+    name: Name
+
+
+class NewThreshold(ChangeIn):
+    """Another threshold for a category."""
+
+    change: Literal["threshold"]
+    name: Name
+    threshold: Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
+
+
+CategoryChange = NewCategory | Rename | Merge | Retire | NewThreshold
+
+
+class CategoryChangeIn(RootModel[Annotated[CategoryChange, Field(discriminator="change")]]):
+    """A change of the categories."""
+
+
+class DocumentsIn(Body):
+    """Documents to review."""
+
+    documents: Documents = Field(examples=[[{"id": "7", "text": "The lamp outside my house is dark again"}]])
+
+
+class StateIn(Body):
+    """What has become of a document to review."""
+
+    state: Literal["open", "unsure", "done"] = Field(examples=["unsure"])
+
+
+class ReloadIn(Body):
+    """Whether the journal of the model before may be put aside."""
+
+    new_journal: bool = False
+
+
+class BackupIn(Body):
+    """Whether the copy is only there to be moved away: if nobody does so, it is removed later."""
+
+    temporary: bool = False
+
+
+def checked(kind: type[Model], found: Any) -> Model:
+    """Return a body as its kind, or say which part of it is wrong, without saying what it was."""
+    if not isinstance(found, dict):
+        raise Problem(422, "the body must be an object")
+    if len(found) > len(_KNOWN):
+        raise Problem(422, "the body: there is more in it than is asked for")
+    try:
+        body = kind.model_validate(found)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        loc = first["loc"][1:] if issubclass(kind, RootModel) else first["loc"]  # there it begins with which it is
+        place = ".".join(str(part) for part in loc if isinstance(part, int) or part in _KNOWN)
+        raise Problem(422, f"{place or 'the body'}: {_plain(first)}") from None
+    if isinstance(body, Body):
+        body.check_form()
+    return body
+
+
+def _fields(kind: type[Body]) -> set[str]:
+    return set(kind.model_fields).union(*map(_fields, kind.__subclasses__()))
+
+
+_KNOWN = _fields(Body)
+
+
+def _plain(error: ErrorDetails) -> str:
+    """Return what is wrong; of a kind that is unknown, which there are, for pydantic would say what it was."""
+    if "expected_tags" in error.get("ctx", {}):
+        return f"it must be one of {error['ctx']['expected_tags']}"
+    return error["msg"][:1].lower() + error["msg"][1:]

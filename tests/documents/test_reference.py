@@ -1,0 +1,93 @@
+"""The reference is what may be relied on: it names all that is exported or shown, and every parameter is explained."""
+
+import inspect
+import re
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from support.paths import ROOT
+
+DOCS = ROOT / "docs"
+PAGES = sorted((DOCS / "reference").glob("*.md"))
+NAMES = [name for page in PAGES for name in re.findall(r"^::: (\S+)", page.read_text(), re.MULTILINE)]
+EXPORTING = ("thresher", "thresher.learners", "thresher.report", "thresher.sklearn")
+
+
+def named(path: str) -> Any:
+    """Return what a name stands for."""
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(module), name)
+
+
+def is_own(thing: Any) -> bool:
+    """Tell whether something is the project's; scikit-learn's own methods explain themselves."""
+    return str(getattr(thing, "__module__", "")).startswith("thresher")
+
+
+def documented(path: str) -> list[tuple[str, Any]]:
+    """Return a function, or a class with its public methods."""
+    thing = named(path)
+    found = [(path, thing)]
+    if inspect.isclass(thing):
+        for name, method in inspect.getmembers(thing):
+            plain = getattr(inspect.getattr_static(thing, name), "__func__", method)
+            if not name.startswith("_") and inspect.isfunction(plain) and is_own(plain):
+                found.append((f"{path}.{name}", plain))
+    return found
+
+
+def parameters(thing: Any) -> list[str]:
+    """Return the names of what a function or a class takes."""
+    try:
+        taken = inspect.signature(thing).parameters
+    except ValueError:  # an exception takes what it is given
+        return []
+    return [name for name in taken if name not in ("self", "cls", "args", "kwargs")]
+
+
+def explains(docstring: str, name: str) -> bool:
+    """Tell whether a docstring has a parameter in its list, or names it in its text."""
+    listed = rf"^(?:\**\w+, )*\**{name}(?:, \**\w+)*(?: : .*)?$"
+    return bool(re.search(listed, docstring, re.MULTILINE)) or f"`{name}`" in docstring
+
+
+@pytest.mark.parametrize("path", NAMES)
+def test_every_name_in_the_reference_and_its_parameters_are_explained(path: str) -> None:
+    unexplained = {}
+    for name, thing in documented(path):
+        docstring = inspect.getdoc(thing) or ""
+        unexplained[name] = [one for one in parameters(thing) if not explains(docstring, one)] if docstring else ["it"]
+    assert {name: missing for name, missing in unexplained.items() if missing} == {}
+
+
+def test_no_name_stands_twice_in_the_reference() -> None:
+    assert len(NAMES) == len(set(NAMES))
+
+
+@pytest.mark.parametrize("module", EXPORTING)
+def test_every_exported_name_stands_in_the_reference(module: str) -> None:
+    known = {id(named(name)) for name in NAMES}
+    for name in import_module(module).__all__:
+        assert name == "__version__" or id(named(f"{module}.{name}")) in known, name
+
+
+def test_every_error_stands_in_the_reference() -> None:
+    errors = import_module("thresher.errors")
+    own = {f"thresher.errors.{name}" for name, thing in vars(errors).items() if inspect.isclass(thing)}
+    assert own <= set(NAMES)
+
+
+def test_whatever_the_documents_import_stands_in_the_reference() -> None:
+    known = {id(named(name)) for name in NAMES}
+    pages = [DOCS.parent / "README.md", *DOCS.rglob("*.md")]
+    blocks = [block for page in pages for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)]
+    imported = {
+        f"{module}.{name.strip()}"
+        for block in blocks
+        for module, names in re.findall(r"^from (thresher\S*) import ([^(\n]+)", block, re.MULTILINE)
+        for name in names.split(",")
+    }
+    assert imported
+    assert [name for name in sorted(imported) if id(named(name)) not in known] == []

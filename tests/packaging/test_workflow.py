@@ -1,0 +1,59 @@
+"""The workflow for a public forge: its form, what auditors of workflows look for, and that its commands exist."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from support.paths import ROOT
+
+WORKFLOW = ROOT / ".github" / "workflows" / "ci.yml"
+BIN = Path(sys.executable).parent
+
+
+def read() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(WORKFLOW.read_text())
+    return found
+
+
+def steps() -> list[dict[str, Any]]:
+    return [step for job in read()["jobs"].values() for step in job["steps"]]
+
+
+def test_the_workflow_is_as_the_forge_wants_it() -> None:
+    command: list[str | Path] = [BIN / "check-jsonschema", "--builtin-schema", "vendor.github-workflows", WORKFLOW]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_an_auditor_of_workflows_finds_nothing() -> None:
+    command: list[str | Path] = [BIN / "zizmor", "--offline", "--no-progress", "--quiet", WORKFLOW]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_it_may_only_read_and_takes_every_action_by_its_commit() -> None:
+    assert read()["permissions"] == {"contents": "read"}
+    assert not [name for name, job in read()["jobs"].items() if "permissions" in job]
+    used = [step["uses"] for step in steps() if "uses" in step]
+    assert used
+    assert all(re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}", action) for action in used)
+    assert all("timeout-minutes" in job for job in read()["jobs"].values())
+
+
+def test_what_it_makes_can_be_made() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    asked = {name for step in steps() for name in re.findall(r"\bmake ([a-z-]+)", step.get("run", ""))}
+    assert {"lint", "docs", "test", "release-check", "soak", "digests", "lowest"} == asked
+    assert asked <= targets
+
+
+def test_it_tests_every_python_from_the_oldest_allowed_on() -> None:
+    jobs = read()["jobs"]
+    versions = jobs["test"]["strategy"]["matrix"]["python"]
+    assert versions == jobs["digests"]["strategy"]["matrix"]["python"]
+    assert f'requires-python = ">={versions[0]}"' in (ROOT / "pyproject.toml").read_text()
+    assert versions == [f"3.{minor}" for minor in range(11, 11 + len(versions))]

@@ -1,0 +1,294 @@
+"""Snapshots of a model at a desk: when they are kept, which are taken up again, and what is left of damaged ones."""
+
+import errno
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.journaled_models import execute, interrupt, new_desk_model, positions, teach
+from thresher import Categorizer
+from thresher.errors import JournalBrokenError, JournalFullError, LemmatizerError
+from thresher.journal.database import Journal
+from thresher.journal.journaled_model import JournaledModel, journal_folder
+from thresher.journal.snapshots import backup, note, position_of, snapshot_path
+from thresher.text import lemmas
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return new_desk_model(tmp_path)
+
+
+def test_a_snapshot_comes_after_so_many_corrections(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 3)
+    with JournaledModel(path, new=True) as desk:
+        kept = []
+        for i in range(10):
+            teach(desk, 1, first=i)
+            kept.append(positions(path)[1:])  # the first, of the model that was taught, always stays
+        assert kept == [[], [], [3], [3], [3], [3, 6], [3, 6], [3, 6], [6, 9], [6, 9]]
+    assert positions(path) == [0, 9, 10]
+    with JournaledModel(path):
+        pass
+    assert positions(path) == [0, 9, 10]  # nothing was learned since
+
+
+def test_a_snapshot_that_finds_no_room_is_tried_again_later(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 3)
+    tried: list[Path] = []
+
+    def full(model: Categorizer, target: Path, mode: int) -> str:
+        tried.append(target)
+        raise OSError(errno.ENOSPC, "No space left on device", str(target))
+
+    with JournaledModel(path, new=True) as desk:
+        with monkeypatch.context() as patch:
+            patch.setattr(Categorizer, "save", full)
+            teach(desk, 8)
+        assert [file.name for file in tried] == ["snapshot-0000000003.thresher", "snapshot-0000000006.thresher"]
+        assert len(desk.remarks) == 2
+        assert desk.remarks[0].startswith("[Errno 28] No space left on device")
+        assert desk.remarks[0].endswith("(a snapshot could not be written; nothing is lost)")
+        teach(desk, 1, first=8)
+        assert (desk.journal.last(), positions(path)) == (9, [0, 9])
+        digest = desk.model.digest()
+    with JournaledModel(path) as again:
+        assert again.model.digest() == digest
+
+
+def test_a_snapshot_that_finds_no_room_for_effects_is_tried_again_later(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(journal: Journal, effects: object) -> None:
+        raise JournalFullError("full")
+
+    monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 2)
+    with JournaledModel(path, new=True) as desk:
+        with monkeypatch.context() as patch:
+            patch.setattr(Journal, "keep_effects", full)
+            teach(desk, 3)
+        assert desk.remarks == ["full (a snapshot could not be written; nothing is lost)"]
+
+
+def test_a_desk_that_finds_no_room_at_its_end_has_lost_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise JournalFullError("full")
+
+    with monkeypatch.context() as patch:
+        with JournaledModel(path, new=True) as desk:
+            teach(desk, 5)
+            digest = desk.model.digest()
+            patch.setattr(Journal, "keep_effects", full)
+        assert desk.remarks == ["full (a snapshot could not be written; nothing is lost)"] * 2
+    with JournaledModel(path) as again:
+        assert (again.model.digest(), again.remarks) == (digest, [])
+        assert all(record.effect for record in map(again.with_effect, again.journal.records()))
+
+
+def test_an_error_that_is_no_lack_of_room_is_not_passed_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 1)
+    desk = JournaledModel(path, new=True)
+    monkeypatch.setattr(Categorizer, "save", lambda *_, mode: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        desk.correct("a", "tin mine", accept=["metal"])
+    assert desk.journal.last() == 1
+    desk.journal.close()
+
+
+def test_a_disk_that_fails_under_a_snapshot_is_not_passed_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, mode: int) -> str:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 1)
+    desk = JournaledModel(path, new=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(Categorizer, "save", broken)
+        with pytest.raises(JournalBrokenError, match="look after the disk, then start again"):
+            desk.correct("a", "tin mine", accept=["metal"])
+    desk.journal.close()
+    with JournaledModel(path) as again:
+        assert again.correct("a", "tin mine", accept=["metal"]).repeated
+
+
+def test_a_snapshot_of_another_journal_is_not_taken(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other = shutil.copy(path, tmp_path / "other" / path.name)
+    for model, first in ((path, 0), (other, 5)):
+        with JournaledModel(model, new=True) as desk:
+            teach(desk, 12, first=first)
+            digest = desk.model.digest()
+    shutil.copy(journal_folder(other) / "journal.sqlite3", journal_folder(path))
+    newest = snapshot_path(journal_folder(path), 12)
+    with JournaledModel(path) as desk:
+        assert desk.model.digest() == digest == desk.replayed_digest()
+        assert desk.remarks[0] == f"{newest}: is not what this journal made (an older snapshot is taken)"
+
+
+def test_a_snapshot_that_was_not_noted_is_not_taken_and_does_no_harm(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = JournaledModel(path, new=True)
+    teach(desk, 4)
+    digest = desk.model.digest()
+    with monkeypatch.context() as patch:
+        patch.setattr("thresher.journal.journaled_model.note", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            desk.snapshot()
+    desk.journal.close()
+    assert positions(path) == [0, 4]
+    Categorizer(min_count=1).fit(["oil"], ["energy"]).save(snapshot_path(journal_folder(path), 4))
+    with JournaledModel(path) as again:
+        assert (again.model.digest(), again.remarks) == (digest, [])
+
+
+def test_snapshots_of_a_version_that_noted_none_are_taken(path: Path) -> None:
+    with JournaledModel(path, new=True) as desk:
+        teach(desk, 4)
+        digest = desk.model.digest()
+    execute(path, "DELETE FROM facts WHERE name = 'snapshots'")
+    snapshot_path(journal_folder(path), 0).write_bytes(b"damaged, and so it is the newest that is taken")
+    with JournaledModel(path) as again:
+        assert (again.model.digest(), again.remarks) == (digest, [])
+        assert "4" in json.loads(str(again.journal.fact("snapshots")))
+
+
+@pytest.mark.parametrize("note", ["", "{", "[]", '{"four": 4}', '{"4": 4}'])
+def test_a_note_that_is_damaged_leaves_the_first_snapshot(path: Path, note: str) -> None:
+    with JournaledModel(path, new=True) as desk:
+        teach(desk, 4)
+        digest = desk.model.digest()
+    execute(path, f"UPDATE facts SET value = '{note}' WHERE name = 'snapshots'")
+    with JournaledModel(path) as again:
+        assert again.model.digest() == digest
+        teach(again, 1, first=4)
+        digest = again.model.digest()
+    snapshot_path(journal_folder(path), 0).unlink()
+    with JournaledModel(path) as again:  # which took the newest, as that is noted again
+        assert (again.model.digest(), again.remarks) == (digest, [])
+
+
+def test_half_a_backup_is_removed(path: Path) -> None:
+    JournaledModel(path, new=True).close()
+    for name in ("backup-whole", ".backup-half"):
+        (journal_folder(path) / name).mkdir()
+        (journal_folder(path) / name / "journal.sqlite3").touch()
+    JournaledModel(path).close()
+    assert (journal_folder(path) / "backup-whole").exists()
+    assert not (journal_folder(path) / ".backup-half").exists()
+
+
+def test_records_that_give_another_model_are_found(path: Path) -> None:
+    with JournaledModel(path, new=True) as desk:
+        teach(desk, 4)
+        other = Categorizer(min_count=1).fit(["oil"], ["energy"]).save(desk.snapshot())
+        note(desk.journal, 4, other)
+        digest = desk.model.digest()
+    with JournaledModel(path) as again:
+        assert again.model.digest() == other
+        assert again.replayed_digest() == digest
+
+
+def test_a_file_of_another_name_is_no_snapshot(path: Path) -> None:
+    assert position_of(Path("snapshot-0000000012.thresher")) == 12
+    assert position_of(Path("snapshot-12.thresher")) == position_of(Path(".snapshot-0000000012.thresher.tmp")) == -1
+
+
+def test_a_snapshot_that_holds_what_was_undone_is_removed_and_never_taken(path: Path) -> None:
+    folder = journal_folder(path)
+    with JournaledModel(path, new=True) as desk:
+        teach(desk, 4)
+        stale = desk.snapshot()
+        shutil.copy(stale, path.with_name("stale"))
+        desk.undo("u", [2])
+        assert positions(path) == [0, 5]
+        digest = desk.model.digest()
+    # As if the process had been killed before it removed one, and before it wrote the next.
+    shutil.move(path.with_name("stale"), stale)
+    (folder / "snapshot-0000000005.thresher").unlink()
+    (folder / ".snapshot-0000000005.thresher.abcd.tmp").write_bytes(b"half of one")
+    (folder / "snapshot-of-mine.txt").write_bytes(b"kept")
+    with JournaledModel(path) as again:
+        assert again.model.digest() == digest
+        assert positions(path) == [0]
+    assert sorted(file.name for file in folder.iterdir() if "snapshot-0" not in file.name) == [
+        "journal.sqlite3",
+        "lock",
+        "snapshot-of-mine.txt",
+    ]
+
+
+def test_a_snapshot_of_before_what_was_undone_stays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 3)
+    with JournaledModel(path, new=True) as desk:
+        teach(desk, 5)
+        desk.undo("u", [4])
+        assert positions(path) == [0, 3, 6]
+        desk.undo("v", [3])  # the one of 3 holds it
+        assert positions(path) == [0, 7]
+        assert sorted(json.loads(str(desk.journal.fact("snapshots")))) == ["0", "7"]  # of those that are there
+
+
+def test_a_snapshot_of_more_than_the_journal_has_is_not_taken(path: Path) -> None:
+    with JournaledModel(path, new=True) as desk:
+        teach(desk, 2)
+        digest = desk.model.digest()
+        teach(desk, 1, first=2)
+        later = desk.model.digest()
+    shutil.copytree(journal_folder(path), path.with_name("whole"))
+    execute(path, "DELETE FROM effects WHERE seq = 3", "DELETE FROM records WHERE seq = 3")
+    with JournaledModel(path) as again:
+        assert again.model.digest() == digest != later
+        assert again.position == 2
+
+
+def test_a_backup_is_a_desk(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr("thresher.support.atomic_file.sync_folder", synced.append)
+    copy = tmp_path / "copy"
+    with JournaledModel(path, new=True) as desk:
+        teach(desk, 4)
+        desk.snapshot()
+        teach(desk, 2, first=4)
+        (desk.journal.folder / "snapshot-of-mine.txt").write_bytes(b"not copied")
+        before = set(tmp_path.iterdir())
+        for error in (OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()):
+            halves: list[Path] = []
+
+            def failing(file: object, copy: Any, error: BaseException = error, halves: list[Path] = halves) -> None:
+                halves += set(tmp_path.iterdir()) - before
+                if isinstance(error, KeyboardInterrupt):  # and whatever there was is gone already
+                    shutil.rmtree(halves[0])
+                raise error
+
+            with monkeypatch.context() as patch:
+                patch.setattr("thresher.journal.snapshots.shutil.copyfileobj", failing)
+                with pytest.raises(type(error)):
+                    backup(desk.journal, copy)
+            assert re.fullmatch(r"\.thresher-half-\w+", halves[0].name)  # as `remove_left` looks for it
+            assert set(tmp_path.iterdir()) == before
+        assert tmp_path not in synced
+        backup(desk.journal, copy)
+        assert (synced[-1], copy.stat().st_mode & 0o777) == (tmp_path, 0o700)
+        assert not list(tmp_path.glob(".*"))
+        digest = desk.model.digest()
+        teach(desk, 2, first=6)
+    names = ["journal.sqlite3", "snapshot-0000000000.thresher", "snapshot-0000000004.thresher"]
+    assert sorted(file.name for file in copy.iterdir()) == names
+    with JournaledModel(path, copy) as restored:
+        assert (restored.model.digest(), restored.position) == (digest, 6)
+
+
+def test_other_lemmatizers_are_named_and_no_older_snapshot_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = Categorizer(analyser="lemmas:de", min_count=1, preset="fast").fit(["Häuser", "Autos"] * 3, ["a", "b"] * 3)
+    model.save(tmp_path / "m")
+    with JournaledModel(tmp_path / "m") as journaled:
+        journaled.correct("1", "Bäume", accept=["a"])
+    monkeypatch.setattr(lemmas, "version", lambda package: "9.9")
+    with pytest.raises(LemmatizerError, match=r"simplemma 9\.9 is installed \(pip install simplemma=="):
+        JournaledModel(tmp_path / "m")

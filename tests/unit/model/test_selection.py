@@ -1,0 +1,191 @@
+"""What the training documents choose of the settings, and that it is the same on every machine."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from thresher import Categorizer
+from thresher.errors import ParameterError
+from thresher.model import selection
+from thresher.model.selection import EFFORTS, PAIRS_AND_LETTERS, choose_settings
+from thresher.model.settings import complete_settings
+from thresher.support.progress import Step
+
+WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]
+HALVES = [["first"] if i % 2 else ["second"] for i in range(120)]
+
+
+def shuffled(*more: str) -> list[str]:
+    """Return texts of the same words in other orders; of the last ones each half has its own."""
+    rng = np.random.default_rng(0)
+    return [" ".join(rng.permutation([*WORDS, *more[i % 2 : i % 2 + 1]])) for i in range(120)]
+
+
+def titled() -> list[str]:
+    """Return texts whose halves differ in nothing but whether a word stands in the title or in the body."""
+    return [("yes\n" if i % 2 else "no\n") + body for i, body in enumerate(shuffled("yes", "no"))]
+
+
+def in_pairs() -> list[str]:
+    """Return texts whose halves differ in nothing but which words stand next to each other."""
+    rng = np.random.default_rng(0)
+    found = []
+    for i in range(120):
+        own = [f"{a} {b}" for a, b in zip(WORDS[::2], WORDS[1::2] if i % 2 else [*WORDS[3::2], WORDS[1]], strict=True)]
+        found.append(" ".join(rng.permutation(own)))
+    return found
+
+
+def chosen(texts: list[Any], categories: Any = HALVES, **settings: Any) -> Categorizer:
+    given: dict[str, Any] = {"min_count": 1, "thresholds": "fixed"} | settings
+    return Categorizer(**given).fit(texts, categories)
+
+
+def allow(monkeypatch: pytest.MonkeyPatch, **limits: Any) -> None:
+    monkeypatch.setitem(EFFORTS, "quick", EFFORTS["quick"]._replace(**limits))
+
+
+def test_the_title_is_used_where_it_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+    allow(monkeypatch, weights=100)  # too few for pairs of words, which would tell as well
+    assert chosen(titled(), positive_cap=2.0).state.features.analyser.name == "words+title"
+
+
+def test_fields_named_title_count_as_titles(monkeypatch: pytest.MonkeyPatch) -> None:
+    allow(monkeypatch, weights=100)
+    texts = [{"title": title, "body": body} for title, body in (text.split("\n") for text in titled())]
+    assert chosen(texts).state.features.analyser.name == "words+title"
+
+
+def test_pairs_of_words_are_used_where_they_tell() -> None:
+    assert chosen(in_pairs()).state.features.analyser.name == PAIRS_AND_LETTERS
+
+
+def test_words_alone_stay_where_nothing_more_tells() -> None:
+    model = chosen(["story\n" + text for text in shuffled("down", "up")], positive_cap=2.0)
+    assert model.state.features.analyser.name == "words"
+    assert model.chosen == {}
+    assert len(model.trials) == 4
+    assert [trial.chosen for trial in model.trials] == [True, False] * 2
+
+
+def test_a_text_of_one_line_has_no_title_to_try() -> None:
+    model = chosen(shuffled("down", "up"), positive_cap=2.0)
+    assert [trial.settings for trial in model.trials] == [{}, {"analyser": PAIRS_AND_LETTERS}]
+
+
+def test_settings_that_were_given_are_not_chosen() -> None:
+    model = chosen(titled(), analyser="words", positive_cap=2.0)
+    assert model.state.features.analyser.name == "words"
+    assert model.trials == []
+
+
+def test_frequent_categories_may_lower_the_push_of_positives() -> None:
+    tried = {trial.settings.get("positive_cap") for trial in chosen(shuffled("down", "up")).state.trials}
+    assert tried == {None, 1.0}
+
+
+def test_thorough_trials_try_more() -> None:
+    quick, thorough = (chosen(titled(), preset=preset) for preset in ("default", "best"))
+    assert len(thorough.state.trials) > len(quick.state.trials)
+    assert {trial.settings.get("positive_cap") for trial in thorough.state.trials} == {None, 1.0, 4.0}
+
+
+def test_fast_and_paper_try_nothing() -> None:
+    for preset in ("fast", "paper"):
+        assert chosen(titled(), preset=preset).state.trials == []
+
+
+def test_few_documents_choose_nothing() -> None:
+    assert chosen(titled()[:60], HALVES[:60]).state.trials == []
+
+
+def test_a_model_that_would_be_too_large_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    allow(monkeypatch, weights=50)
+    assert chosen(in_pairs(), positive_cap=2.0).state.trials == []
+
+
+def test_rare_features_are_left_out_of_a_large_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"{text} few{i // 3}" for i, text in enumerate(in_pairs())]
+    allow(monkeypatch, weights=200)
+    model = Categorizer(thresholds="fixed", positive_cap=2.0).fit(texts, HALVES)
+    assert model.chosen == {"analyser": PAIRS_AND_LETTERS, "min_count": 5}
+    assert model.state.features.min_count == 5
+
+
+def test_the_budget_is_counted_in_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings, labels = complete_settings("default", {"min_count": 1}), [[i % 2] for i in range(120)]
+
+    def documents(work: float) -> set[int]:
+        allow(monkeypatch, work=work)
+        choice = choose_settings(settings, {"positive_cap"}, [*in_pairs()], labels, 2)
+        return {trial.documents for trial in choice.trials}
+
+    assert documents(1e9) == {120}
+    assert documents(120 * 8 * 40 * 2) < {24, 48, 72, 96}
+    assert documents(1e3) == set()
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_choices_do_not_depend_on_threads(n_threads: int) -> None:
+    texts = titled()
+    model, twin = chosen(texts, n_threads=n_threads), chosen(texts)
+    assert model.trials == twin.state.trials
+    assert model.digest() == twin.digest()
+
+
+def test_choices_are_saved_and_a_loaded_model_chooses_anew(tmp_path: Path) -> None:
+    model = chosen(titled())
+    digest = model.save(tmp_path / "m")
+    twin = Categorizer.load(tmp_path / "m")
+    assert (twin.state.chosen, twin.state.trials, twin.state.given) == (
+        model.chosen,
+        model.trials,
+        model.state.given,
+    )
+    assert twin.digest() == digest
+    assert twin.fit(in_pairs(), HALVES).digest() == chosen(in_pairs()).digest()
+
+
+def test_progress_names_what_is_tried() -> None:
+    steps: list[Step] = []
+    Categorizer(min_count=1).fit(titled(), HALVES, progress=steps.append)
+    assert f"choose: {PAIRS_AND_LETTERS}" in {step.stage for step in steps}
+
+
+def test_an_unknown_way_to_choose_is_refused() -> None:
+    with pytest.raises(ParameterError, match="choose='slowly' is unknown"):
+        Categorizer(choose="slowly")
+
+
+def test_described_writes_settings_in_one_line() -> None:
+    assert selection.described({"analyser": "words", "min_count": 5}) == "words, min_count 5"
+
+
+def test_scores_of_the_trials_are_those_that_tuning_would_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = in_pairs()
+    model = chosen(texts, thresholds="f1")
+    monkeypatch.setattr(selection.Rounds, "held_out", lambda *_: {})
+    assert model.digest() == chosen(texts, thresholds="f1").digest()
+
+
+def test_a_given_function_is_peeked_at_itself() -> None:
+    marks = ["!!", "??"] * 60  # no words at all
+    model = Categorizer(analyser=list, min_count=1).fit(marks, ["loud", "unsure"] * 60)
+    assert model.predict(["!"]) == [["loud"]]
+
+
+def test_a_sample_without_features_chooses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    allow(monkeypatch, work=120 * 4 * 20 * 2)  # about a hundred of the documents
+    texts = shuffled("down", "up") * 4
+    model = Categorizer(min_count=470, thresholds="fixed").fit(texts, HALVES * 4)
+    assert model.trials == []
+
+
+def test_comparisons_are_told_in_the_same_order_always() -> None:
+    before = selection.Trial({}, 0.5, 10, False)
+    after = selection.Trial({"analyser": "words", "min_count": 5, "positive_cap": 1.0}, 0.6, 10, True)
+    shares = "60.0 % right on 10 held-out documents, 50.0 % without"
+    described = selection.describe_trials([before, after])
+    assert described == [f"Tried words, min_count 5, positive_cap 1.0: {shares}: taken"]
