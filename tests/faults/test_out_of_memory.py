@@ -269,7 +269,9 @@ def test_a_service_without_memory_for_a_thread_still_ends_with_0(nursery: Nurser
     with forked_service(nursery, begin_model(memory / "ended")) as service:
         limit(service.pid, 0.5)  # a thread takes 8
         assert service.stop() == 0, service.running.said()
-        assert service.running.said() == ""
+        # Without memory for the digest, the service cannot know that the model file needs no writing.
+        lines = service.running.said().splitlines()
+        assert all(line.startswith("the model file is left as it was: ") for line in lines), lines
 
 
 def test_a_thread_that_would_find_no_memory_is_not_started(nursery: Nursery, memory: Path) -> None:
