@@ -44,10 +44,12 @@ from thresher.datasets.document import Document
 from thresher.datasets.reader import read_documents
 from thresher.metrics import Counts, f1_of, micro_break_even, pooled_break_even
 from thresher.metrics.significance import Interval, bootstrap_interval
+from thresher.model.factories import new_learner
 from thresher.model.presets import PRESETS
-from thresher.model.settings import new_learner
+from thresher.model.settings import ModelSettings
 from thresher.model.threshold_tuning import tuned_decisions
 from thresher.rows.folds import folds
+from thresher.rows.labels import as_truth, number_categories
 
 REUTERS, DEBTAGS = ("modapte90", "aptemod"), "debtags"
 COLLECTIONS = (*REUTERS, DEBTAGS, "sample")
@@ -72,11 +74,7 @@ def collection_of(name: str, train: list[Document], test: list[Document]) -> Col
 
 def truth_of(documents: Documents, categories: list[str]) -> Truth:
     """Return which of these categories each document has."""
-    numbers = {name: number for number, name in enumerate(categories)}
-    truth = np.zeros((len(documents), len(categories)), dtype=np.bool_)
-    for i, document in enumerate(documents):
-        truth[i, [numbers[name] for name in document.categories if name in numbers]] = True
-    return truth
+    return as_truth(number_categories((document.categories for document in documents), categories), len(categories))
 
 
 def read_collection(source: str, options: argparse.Namespace) -> Collection:
@@ -311,7 +309,7 @@ def _plain(collection: Collection) -> Score:
     return peer.train(peer.read(collection.train, collection.truth)[0], collection.truth)
 
 
-def _fitting(settings: Mapping[str, Any], rows: Any, truth: Truth, thresholds: bool = False) -> Callable[[], object]:
+def _fitting(settings: ModelSettings, rows: Any, truth: Truth, thresholds: bool = False) -> Callable[[], object]:
     labels = labels_of(truth)
 
     def run() -> None:

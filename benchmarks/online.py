@@ -40,7 +40,7 @@ from thresher import Categorizer
 from thresher.datasets.document import Document
 from thresher.datasets.reader import read_documents
 from thresher.metrics import f1_of
-from thresher.model.decisions import choose_policy
+from thresher.model.policies import choose_policy
 
 STREAMS = {"reuters": "reuters21578:modapte90:train", "debtags": "debtags.tar.xz", "sample": "sample:train"}
 INTERCEPT_RATE = 0.1  # of river's logistic regression: with the rate of the weights, the intercept drowns them

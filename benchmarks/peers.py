@@ -9,7 +9,7 @@ the benchmark's affair, and the same for all.
 import re
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -23,12 +23,14 @@ from sklearn.svm import LinearSVC
 
 from thresher.datasets.document import Document
 from thresher.kernels.csr import Rows
-from thresher.model.decisions import Decisions, choose_policy, tune_decisions
+from thresher.model.decisions import Decisions, tune_decisions
+from thresher.model.factories import new_features, strengthen
+from thresher.model.policies import choose_policy
 from thresher.model.selection import choose_settings
-from thresher.model.settings import complete_settings, constant_of, new_features, strengthened
+from thresher.model.settings import WEIGHED, ModelSettings
 from thresher.rows.folds import folds
 from thresher.support.parallel import count_threads
-from thresher.text.tfidf import WEIGHED, weighed
+from thresher.text.tfidf import weighed
 
 Floats = NDArray[np.float64]
 Truth = NDArray[np.bool_]
@@ -71,28 +73,28 @@ def tfidf(documents: Documents, _: Truth) -> tuple[Any, Callable[[Documents], An
     return rows, lambda others: vectorizer.transform([document.text for document in others])
 
 
-def chosen_settings(preset: str, documents: Documents, truth: Truth) -> dict[str, Any]:
+def chosen_settings(preset: str, documents: Documents, truth: Truth) -> ModelSettings:
     """Return a preset's settings with what the documents choose of them, as `Categorizer.fit` does."""
     key = preset, tuple(map(id, documents))
     if key not in _CHOSEN:
-        settings, contents = complete_settings(preset, {}), [document.content for document in documents]
+        settings, contents = ModelSettings.complete(preset, {}), [document.content for document in documents]
         choice = choose_settings(settings, (), contents, labels_of(truth), truth.shape[1])
-        _CHOSEN[key] = documents, settings | choice.settings  # the documents, so that their ids stay theirs
+        _CHOSEN[key] = documents, settings.changed(choice.settings)  # the documents, so that their ids stay theirs
     return _CHOSEN[key][1]
 
 
-_CHOSEN: dict[Any, tuple[Documents, dict[str, Any]]] = {}
+_CHOSEN: dict[Any, tuple[Documents, ModelSettings]] = {}
 
 
-def strong_rows(settings: Mapping[str, Any], documents: Documents) -> tuple[Rows, Callable[[Documents], Rows]]:
+def strong_rows(settings: ModelSettings, documents: Documents) -> tuple[Rows, Callable[[Documents], Rows]]:
     """Return the rows that a preset's learner is given, made as `Categorizer.fit` makes them."""
     features = new_features(settings)
     counts = features.fit([document.content for document in documents])
-    strength, (strong, idf) = settings["strength"], strengthened(settings, counts)
+    strength, (strong, idf) = settings.strength, strengthen(settings, counts)
 
     def read(others: Documents) -> Rows:
         rows = features.rows([document.content for document in others])
-        return weighed(rows, idf, strength, constant=constant_of(settings)) if strength in WEIGHED else rows
+        return weighed(rows, idf, strength, constant=settings.constant) if strength in WEIGHED else rows
 
     return strong, read
 

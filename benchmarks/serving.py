@@ -171,7 +171,7 @@ def where(folder: Path) -> list[list[Any]]:
 
     texts: list[Any] = [SHORT] * CONNECTIONS
     how: dict[str, Any] = {"top": None, "details": False, "explain": False}
-    model = microseconds(lambda: [list(service.categorize(texts, texts, **how)) for _ in range(100)])
+    model = microseconds(lambda: [list(service.queries.categorize(texts, texts, **how)) for _ in range(100)])
     whole = microseconds(lambda: asyncio.run(ask_in_eights(100)))
     service.close()
     return [

@@ -16,11 +16,17 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "soak" / "coverage"
 WHOLE = (
+    "journal/active_corrections",
     "journal/database",
-    "journal/documents",
+    "journal/effects",
+    "journal/event_log",
+    "journal/facts",
+    "journal/journal",
     "journal/journaled_model",
     "journal/lock",
+    "journal/prepared_correction",
     "journal/record",
+    "journal/record_queries",
     "journal/recovery",
     "journal/replay",
     "journal/review_queue",

@@ -31,7 +31,7 @@ def make(folder: Path) -> None:
         desk.forget_text(private)
         desk.forget_correction(desk.correct("k", "a secret", accept=["grain"]).record.seq)
         desk.correct("j", "a swarm at night", categories=["insects"])
-        records = list(desk.journal.records())
+        records = list(desk.journal.log.read())
         expected = {
             "records": len(records),
             "undone": {str(record.seq): record.undone_by for record in records if record.undone_by},

@@ -44,8 +44,9 @@ from _pytest.runner import runtestprotocol
 ROOT = Path(__file__).parents[1]
 MODULES = (
     "support/atomic_file", "model_file/io", "model_file/header", "journal/lock", "journal/record", "journal/schema",
-    "journal/documents", "journal/database", "journal/review_queue", "journal/replay", "journal/snapshots",
-    "journal/recovery", "journal/journaled_model",
+    "journal/database", "journal/event_log", "journal/record_queries", "journal/active_corrections", "journal/effects",
+    "journal/review_queue", "journal/facts", "journal/journal", "journal/prepared_correction", "journal/replay",
+    "journal/snapshots", "journal/recovery", "journal/journaled_model",
 )  # fmt: skip
 OTHER_TESTS = (
     "unit/journal/test_journaled_model_refusals.py", "unit/model_file/test_packing.py",

@@ -15,7 +15,7 @@ from thresher.web.access_tokens import Holder, Tokens
 from thresher.web.app import create_app
 from thresher.web.guards import Rules
 from thresher.web.service import Service
-from thresher.web.workers import Pools
+from thresher.web.workers import WorkerPools
 
 HOST, READER = "127.0.0.1:8765", "token-of-a-reader"
 BODIES, ANSWERS = "## What routes take", "## What they give"
@@ -26,7 +26,7 @@ async def _asked() -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
     rules = Rules(frozenset({HOST}), Tokens({READER: Holder("rita", "reader")}))
     # Only what stands before the service is asked; whatever reaches it fails there, and that is as good an answer.
     transport = httpx.ASGITransport(
-        create_app(cast(Service, SimpleNamespace(pools=Pools())), rules), raise_app_exceptions=False
+        create_app(cast(Service, SimpleNamespace(workers=WorkerPools())), rules), raise_app_exceptions=False
     )
     headers = {"Authorization": f"Bearer {READER}"}
     async with httpx.AsyncClient(transport=transport, base_url=f"http://{HOST}") as client:

@@ -8,10 +8,11 @@ import typer
 from thresher.cli.app import add_installed_commands, app
 
 SHARED = {
-    "How the data are read": "how-the-data-are-read",
-    "Settings of the model": "settings-of-the-model",
-    "On a Dask cluster": "on-a-dask-cluster",
-    "How to speak": "how-to-speak",
+    "Input options": "input-options",
+    "Model settings": "model-settings",
+    "Model settings from the paper": "model-settings-from-the-paper",
+    "Dask cluster": "dask-cluster",
+    "Output options": "output-options",
 }
 
 
@@ -75,7 +76,7 @@ def options() -> dict[str, str]:
         lines = [_usage(name, own), ""]
         lines += [*_table(own), ""] if own else []
         links = [f"[{panel.lower()}](../command-line.md#{SHARED[panel]})" for panel in shared]
-        found[name] = "\n".join([*lines, f"Beside these: {', '.join(links)}."])
+        found[name] = "\n".join([*lines, f"In addition: {', '.join(links)}."])
     return found
 
 

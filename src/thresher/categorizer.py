@@ -79,7 +79,7 @@ class Categorizer:
     @property
     def settings(self) -> dict[str, Any]:
         """All settings by name: those given, then the preset's, then the defaults."""
-        return self.state.settings
+        return self.state.settings.as_dict()
 
     @property
     def trials(self) -> list[Trial]:
@@ -276,7 +276,9 @@ class Categorizer:
         Of the documents kept for new categories as many stay as there is room for.
         """
         if not self.state.learner.is_fitted:
-            raise NotFittedError("this Categorizer has learned nothing yet (call fit, partial_fit or learn first)")
+            raise NotFittedError(
+                "this Categorizer has learned nothing yet", hint="call fit, partial_fit or learn first"
+            )
         with lesson(self.state):
             return compress(self.state, size)
 

@@ -1,10 +1,107 @@
-"""The exceptions that the library raises. The command line and the service translate them."""
+"""The exceptions that the library raises, with fields that the command line and the service format."""
 
-from typing import Self
+import re
+from collections.abc import Callable
+from pathlib import PurePath
+from typing import Any, Self
+
+_VALUE = re.compile(r"\{(\w+)\}")
+_PARAMETER = re.compile(r"\{(\w+)(?:=([^{}]*))?\}")
+
+NameParameter = Callable[[str, str | None], str]  # shows a parameter, with a value for it or None
+
+
+def as_argument(name: str, value: str | None = None) -> str:
+    """Return a parameter as it is written in a call.
+
+    >>> as_argument("encoding", "latin-1"), as_argument("skip_bad", "True"), as_argument("text")
+    ("encoding='latin-1'", 'skip_bad=True', 'text')
+    """
+    if value is None:
+        return name
+    return f"{name}={value}" if value in ("True", "False") else f"{name}={value!r}"
 
 
 class ThresherError(Exception):
-    """The root of every exception of the library's own."""
+    """The root of every exception of the library's own. Its text is "PATH:LINE: PROBLEM (HINT)".
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong. `{name}` in it stands for one of the `values`.
+    path, line : str, int or None
+        Where: a file or another source, and the line.
+    hint : str
+        What to do, or what is allowed. `{name}` and `{name=value}` in it stand for a parameter, unless the name is that
+        of a value.
+    **values
+        The values that the problem quotes. They may come from a request, so the service does not repeat them.
+
+    Examples
+    --------
+    >>> error = ThresherError("{byte} is not UTF-8", hint="use {encoding=latin-1}", byte="0xff").at("a.csv", 3)
+    >>> str(error)
+    "a.csv:3: '0xff' is not UTF-8 (use encoding='latin-1')"
+    >>> error.line, error.parameters()
+    (3, ['encoding'])
+    """
+
+    def __init__(
+        self, problem: str = "", *, path: object = "", line: int | None = None, hint: str = "", **values: Any
+    ) -> None:
+        super().__init__(problem)
+        self.problem, self.hint, self.values = problem, hint, values
+        self.path, self.line = str(path), line
+
+    def at(self, path: object, line: int | None = None) -> Self:
+        """Return this error after noting its `path` and `line`; a place that is known already stays."""
+        if not self.path:
+            self.path, self.line = str(path), line
+        return self
+
+    def parameters(self) -> list[str]:
+        """Return the parameters that the hint names."""
+        return [match[1] for match in _PARAMETER.finditer(self.hint) if match[1] not in self.values]
+
+    def message(self, name_parameter: NameParameter = as_argument, *, with_values: bool = True) -> str:
+        """Return problem and hint, without the place.
+
+        `name_parameter` writes the parameters in the hint. Unless `with_values`, nothing of a request is repeated.
+        """
+        show = _show if with_values else _leave_out
+
+        def show_part(match: re.Match[str]) -> str:
+            name, value = match.groups()
+            return show(self.values[name]) if name in self.values else name_parameter(name, value)
+
+        problem, hint = self._problem(name_parameter, show), _PARAMETER.sub(show_part, self.hint)
+        text = f"{problem} ({hint})" if hint else problem
+        return text if with_values else " ".join(text.split())
+
+    def _problem(self, name_parameter: NameParameter, show: Callable[[Any], str]) -> str:
+        known = self.values
+        return _VALUE.sub(lambda match: show(known[match[1]]) if match[1] in known else match[0], self.problem)
+
+    def place(self) -> str:
+        """Return where it occurred, as "PATH:LINE"; empty if that is not known."""
+        return self.path if self.line is None else f"{self.path}:{self.line}"
+
+    def __str__(self) -> str:
+        place, message = self.place(), self.message()
+        return f"{place}: {message}" if place else message
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+
+def _leave_out(value: Any) -> str:
+    return ""
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, PurePath):
+        return str(value)
+    return f"{value:,}" if type(value) is int else repr(value)
 
 
 class ParameterError(ThresherError, ValueError):
@@ -12,28 +109,31 @@ class ParameterError(ThresherError, ValueError):
 
     Attributes
     ----------
-    parameter : str or None
-        The name of the parameter, or None if the error concerns several.
+    parameter : str
+        The name of the parameter; empty if the error concerns several.
     value : object
         Its value.
-    problem : str
-        What is wrong with it, and what is allowed.
     """
 
-    parameter: str | None = None
+    parameter: str = ""
     value: object = None
-    problem: str = ""
 
     @classmethod
-    def of(cls, parameter: str, value: object, problem: str) -> Self:
-        """Return the error for one `parameter` with its `value` and the `problem` with it.
+    def of(cls, parameter: str, value: object, hint: str = "", *, allowed: str = "") -> Self:
+        """Return the error for a `parameter` with its `value`: a `hint`, and what is `allowed` instead.
 
-        >>> ParameterError.of("folds", 1, "is out of range (allowed: 2 to 100)")
-        ParameterError('folds=1 is out of range (allowed: 2 to 100)')
+        >>> str(ParameterError.of("folds", 1, allowed="2 to 100"))
+        'invalid folds: 1 (allowed: 2 to 100)'
         """
-        error = cls(f"{parameter}={value!r} {problem}")
-        error.parameter, error.value, error.problem = parameter, value, problem
+        error = cls(f"invalid {parameter}", hint="; ".join(filter(None, (hint, allowed and f"allowed: {allowed}"))))
+        error.parameter, error.value = parameter, value
         return error
+
+    def _problem(self, name_parameter: NameParameter, show: Callable[[Any], str]) -> str:
+        if not self.parameter:
+            return super()._problem(name_parameter, show)
+        name, value = name_parameter(self.parameter, None), show(self.value)
+        return f"invalid {name}: {self.value!r}" if value else f"invalid {name}"
 
 
 class RowsError(ThresherError, ValueError):
@@ -45,7 +145,25 @@ class NotFittedError(ThresherError, ValueError):
 
 
 class TextError(ThresherError, ValueError):
-    """A text, category name or corpus cannot be used as it is; the message says why and what to change."""
+    """A text or category name cannot be used as it is; the message says why and what to change.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, as for `ThresherError`.
+    index : int, optional
+        Which one of several texts it is, counted from 0.
+    **fields
+        Those of `ThresherError`.
+    """
+
+    def __init__(self, problem: str = "", *, index: int | None = None, **fields: Any) -> None:
+        super().__init__(problem, **fields)
+        self.index = index
+
+    def place(self) -> str:
+        """Return where it occurred: a place in a file or, if that is not known, the number of the text."""
+        return super().place() or (f"text {self.index}" if self.index is not None else "")
 
 
 class ModelFileError(ThresherError, ValueError):
@@ -88,7 +206,7 @@ class DataError(ThresherError, ValueError):
     """A corpus cannot be read as it is; the message names file and line, what is wrong and what to do."""
 
 
-class MissingPackageError(ThresherError, ImportError):
+class MissingPackageError(ThresherError, ImportError):  # type: ignore[misc]  # both have a path
     """A part of the library needs a package that is not installed; the message says which extra brings it."""
 
 

@@ -17,6 +17,7 @@ from support.command_line import Run, said
 from thresher import Categorizer
 from thresher.cli.journal import _move, _service_of
 from thresher.journal.journaled_model import JournaledModel, journal_folder
+from thresher.journal.record import Entry
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ def test_what_was_kept_is_told_though_the_model_cannot_be_written(
     assert called("journal", "write", model, "--no-json").out == f"Wrote {model} (digest {digest_of(model)[:12]})\n"
     said(called("journal", "write", model, "x"), 2, "write takes nothing after MODEL")
     with JournaledModel(model) as desk:
-        assert [record.undone_by for record in desk.journal.records()] == [None, 3, None]
+        assert [record.undone_by for record in desk.journal.log.read()] == [None, 3, None]
 
 
 def test_the_corrections_of_one_person_are_undone(called: Run, model: Path) -> None:
@@ -155,12 +156,12 @@ def test_a_forgotten_text_is_not_in_corrections_of_it_that_were_undone(
     assert ended.code == 0
     assert "too (forget it" not in ended.err
     with JournaledModel(model) as desk:
-        undone = desk.journal.by_id("a")
+        undone = desk.journal.log.find("a")
         assert undone is not None
         assert (undone.text, undone.features or []) == (None, [])
-        assert desk.journal.check() == []
-        assert desk.journal.by_id("c").text == "another text"  # type: ignore[union-attr]
-        assert desk.replayed_digest() == desk.model.digest()
+        assert desk.journal.find_damage() == []
+        assert desk.journal.log.find("c").text == "another text"  # type: ignore[union-attr]
+        assert desk.compute_replayed_digest() == desk.model.digest()
     assert b"zelda was bitten" not in (journal_folder(model) / "journal.sqlite3").read_bytes()
     assert ("hold nothing of its text" in ended.out) == bool(options)
 
@@ -170,12 +171,12 @@ def test_undone_corrections_are_found_by_their_text_though_their_features_differ
         desk.correct("a", "zelda was bitten", accept=["metal"])
         desk.undo("undo", [1])
         desk.correct("b", "zelda was bitten", accept=["metal"])
-        with desk.journal.transaction():  # as a version with another analyser would have written it
-            desk.journal._change(1, "digest", "of other features")
+        with desk.journal.database.transaction():  # as a version with another analyser would have written it
+            desk.journal.log._change(1, "digest", "of other features")
         desk.write_model()
     assert called("journal", "forget", model, "b", "--hard").code == 0
     with JournaledModel(model) as desk:
-        assert [record.text for record in desk.journal.records()] == [None] * 4
+        assert [record.text for record in desk.journal.log.read()] == [None] * 4
 
 
 @pytest.mark.parametrize("options", [[], ["--hard"]], ids=["soft", "hard"])
@@ -231,7 +232,7 @@ def test_a_correction_that_later_records_need_is_forgotten_hard_once_those_are_u
     assert "forget without --hard" in ended.err
     assert digest_of(model) == before
     with JournaledModel(model) as desk:
-        assert [record.text for record in desk.journal.records()] == ["zelda was bitten", None]
+        assert [record.text for record in desk.journal.log.read()] == ["zelda was bitten", None]
     said(called("undo", model, "--record", "two"), 2, "--record 'two' is not a whole number")
     said(called("undo", model, "--record", "9"), 65, "nothing to undo")
     said(called("undo", model, "--record", "2", "--id", "a"), 2, "--record names one record")
@@ -242,7 +243,7 @@ def test_a_correction_that_later_records_need_is_forgotten_hard_once_those_are_u
 def test_a_record_that_cannot_be_applied_is_skipped(called: Run, model: Path) -> None:
     learned(called, model, {"text": "tin mine", "accept": ["metal"]})
     with JournaledModel(model) as desk:
-        desk.journal.append("b", "categories", "", {"change": "retire", "names": ["wood"], "into": ""})
+        desk.journal.append(Entry("b", "categories", "", {"change": "retire", "names": ["wood"], "into": ""}))
     said(called("journal", "check", model), 65, "record 2 cannot be applied")
     said(called("journal", "skip", model, "two"), 2, "'two' is not the number of a record")
     assert json.loads(called("journal", "skip", model, "2").out) == {"skipped": 2}

@@ -37,7 +37,7 @@ class Clock:
 
 @pytest.fixture
 def jumping(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thresher.journal.database.datetime", Clock(TIMES))
+    monkeypatch.setattr("thresher.journal.event_log.datetime", Clock(TIMES))
 
 
 def teach(desk: JournaledModel) -> str:
@@ -54,12 +54,12 @@ def test_what_was_taught_does_not_depend_on_the_clock(tmp_path: Path, monkeypatc
     jumped.mkdir()
     with JournaledModel(new_model(usual), new=True) as desk:
         digest = teach(desk)
-    monkeypatch.setattr("thresher.journal.database.datetime", Clock(TIMES))
+    monkeypatch.setattr("thresher.journal.event_log.datetime", Clock(TIMES))
     with JournaledModel(model := new_model(jumped), new=True) as desk:
         assert teach(desk) == digest
-        assert [record.seq for record in desk.journal.records()] == list(range(1, 11))
-        assert [record.seq for record in desk.journal.newest()] == list(range(10, 0, -1))
-        assert [datetime.fromisoformat(record.time) for record in desk.journal.records()] == TIMES
+        assert [record.seq for record in desk.journal.log.read()] == list(range(1, 11))
+        assert [record.seq for record in desk.journal.log.read_newest()] == list(range(10, 0, -1))
+        assert [datetime.fromisoformat(record.time) for record in desk.journal.log.read()] == TIMES
     assert replayed_digest(model) == digest
 
 
@@ -116,7 +116,7 @@ def test_what_is_no_time_is_said_to_be_none(called: Run, tmp_path: Path, since: 
 @pytest.mark.usefixtures("jumping")
 def test_the_service_lists_corrections_in_their_order(tmp_path: Path) -> None:
     with served(new_model(tmp_path)) as running:
-        running.service.write(lambda: teach(running.service.desk)).result(30)
+        running.service.write(lambda: teach(running.service.served.journaled_model)).result(30)
         listed = running.get("/v1/corrections", newest=True)["corrections"]
         assert [one["id"] for one in listed] == [f"c{number}" for number in reversed(range(10))]
         id = running.correct(text="plank", accept=["metals"])["id"]
@@ -126,4 +126,4 @@ def test_the_service_lists_corrections_in_their_order(tmp_path: Path) -> None:
 def test_nothing_but_the_journal_asks_what_time_it_is() -> None:
     asking = re.compile(r"time\.time(_ns)?\b|datetime\.now|utcnow|localtime|gmtime|date\.today")
     found = [path.name for path in SOURCES.rglob("*.py") if asking.search(path.read_text("utf-8"))]
-    assert found == ["database.py"]
+    assert found == ["event_log.py"]

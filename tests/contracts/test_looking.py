@@ -9,7 +9,7 @@ import pytest
 from support.corpora import made_up
 from support.served import Served, new_model, request, served
 from thresher import Categorizer
-from thresher.model.settings import LEARNERS
+from thresher.model.factories import LEARNERS
 
 OFTEN, TIMES = 1000, 100
 TEXTS = [f"{text} unheard-of{number}" for number, text in enumerate(made_up(OFTEN, seed=5).texts)]
@@ -55,9 +55,9 @@ def test_a_service_that_is_looked_at_and_fails_requests_has_the_same_model(tmp_p
         for first in range(0, OFTEN, 100):
             documents = [{"text": text} for text in TEXTS[first : first + 100]]
             assert len(running.post("/v1/categorize", {"documents": documents})["documents"]) == 100
-        desk = running.service.desk
+        desk = running.service.served.journaled_model
         for _ in range(TIMES):
-            running.service.write(desk.snapshot).result(30)
+            running.service.write(desk.write_snapshot).result(30)
             assert running.client().get("/v1/export").status_code == 200
         for sent in islice(cycle(failures(running)), TIMES):
             assert 400 <= running.exchange(sent).status < 500

@@ -15,7 +15,7 @@ import pytest
 
 from support.corpora import Corpus, made_up
 from thresher import Categorizer
-from thresher.model.settings import LEARNERS
+from thresher.model.factories import LEARNERS
 
 every_learner = pytest.mark.parametrize("learner", sorted(LEARNERS))
 every_storage = pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])

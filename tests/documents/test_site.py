@@ -127,7 +127,7 @@ def test_equations_are_mathml(site: Path) -> None:
 
 def test_the_reference_explains_what_is_written_once_elsewhere(site: Path) -> None:
     page = (site / "reference" / "learners.html").read_text()
-    assert page.count("promotion, a factor above 1") == 4  # alpha and beta, of two learners
+    assert page.count("The promotion: a mistake on a positive document multiplies the weights by it.") == 2
     assert "Its parameters are those of" not in page
 
 

@@ -14,8 +14,9 @@ from unittest import mock
 from faults.ledger import begin_model, content_of, copied
 from thresher.errors import JournalError, ThresherError
 from thresher.journal import journaled_model as desks
-from thresher.journal.database import FILE, Record
+from thresher.journal.database import FILE
 from thresher.journal.journaled_model import JournaledModel, journal_folder
+from thresher.journal.record import Record
 
 WAL = f"{FILE}-wal"
 LAST_CUT = 4096  # bytes
@@ -57,7 +58,7 @@ def left_behind(folder: Path, checkpoint: int, closed: bool) -> Left:
     model, digests = begin_model(folder / "open"), list[str]()
     with mock.patch.object(desks, "SNAPSHOT_EVERY", 8):
         desk = JournaledModel(model)
-        desk.journal._connection.execute(f"PRAGMA wal_autocheckpoint={checkpoint}")
+        desk.journal.database._connection.execute(f"PRAGMA wal_autocheckpoint={checkpoint}")
         digests.append(desk.model.digest())
         for number in range(RECORDS):
             step = number % 10
@@ -80,7 +81,7 @@ def left_behind(folder: Path, checkpoint: int, closed: bool) -> Left:
 
 def plain_records(desk: JournaledModel) -> list[Record]:
     """Return the records without what they changed, which is made again where it is lost."""
-    return [record._replace(effect=None) for record in desk.journal.records()]
+    return [record._replace(effect=None) for record in desk.journal.log.read()]
 
 
 def flips(left: Left, draw: random.Random, count: int) -> Iterator[Damage]:
@@ -136,14 +137,14 @@ def opened(desk: JournaledModel, left: Left) -> tuple[str, str]:
     faults: list[Any] = []
     try:
         found = plain_records(desk)
-        faults = desk.journal.check()
+        faults = desk.journal.find_damage()
     except JournalError as error:
         return "found", str(error)
     if found != as_they_were(left.records[:position]):
         return "wrong", f"other records at {position} ({faults}, {remarks})"
     if faults:
         return "found", str(faults[0])
-    if any(desk.journal.by_id(record.id) is None for record in found):
+    if any(desk.journal.log.find(record.id) is None for record in found):
         return "wrong", "an id is not found"
     if position < len(left.records):
         return taught_further(desk, left, remarks)

@@ -13,8 +13,8 @@ from typing import Any
 
 from support.corpora import COMMON, WORDS, made_up
 from thresher import Categorizer
-from thresher.journal.database import Record
 from thresher.journal.journaled_model import JournaledModel, journal_folder
+from thresher.journal.record import Record
 
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # where syncing a copy takes no time
 
@@ -114,8 +114,8 @@ def check_ledger(model: Path, ledger: Ledger, *, only_acked: bool = False, with_
     with copied(model) as copy:
         for _ in range(2):  # what recovers must itself leave a whole journal
             with JournaledModel(copy) as desk:
-                records, digest = list(desk.journal.records()), desk.model.digest()
-                assert desk.journal.check() == []
+                records, digest = list(desk.journal.log.read()), desk.model.digest()
+                assert desk.journal.find_damage() == []
                 assert desk.remarks == []
             assert digest == replayed
         assert not list(journal_folder(copy).glob(".*.tmp")), "a file that was never finished is left for ever"

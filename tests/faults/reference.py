@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 from faults.harness import new_seed, number_of
 from support.corpora import COMMON, WORDS, made_up
 from thresher import Categorizer
-from thresher.journal.database import Record
+from thresher.journal.record import Record
 from thresher.text.analysers import Text
 
 # A model that was trained; one that has room for few more words; one of another kind; one that knows nothing yet.

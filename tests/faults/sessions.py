@@ -79,7 +79,7 @@ def _correct(desk: JournaledModel, id: str, refusal: type[JournalError] = Journa
 
 
 def _undo(desk: JournaledModel, id: str) -> None:
-    undone = desk.journal.by_id(id)
+    undone = desk.journal.log.find(id)
     if undone is None:
         return
     tell("?", "a", "undo")
@@ -113,7 +113,7 @@ def full_life(model: str, point: str, action: str, number: int) -> None:
 
 
 def _forget(desk: JournaledModel, id: str) -> None:
-    forgotten = desk.journal.by_id(id)
+    forgotten = desk.journal.log.find(id)
     if forgotten is not None:
         tell("x", id)
         desk.forget_text(forgotten.seq)

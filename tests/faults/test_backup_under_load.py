@@ -14,8 +14,10 @@ from faults.ledger import Ledger, check_ledger, check_records, replayed_digest
 from faults.nursery import Nursery
 from support.command_line import Run
 from thresher import Categorizer
-from thresher.journal.database import Journal, Record
+from thresher.journal.journal import Journal
 from thresher.journal.journaled_model import journal_folder
+from thresher.journal.prepared_correction import prepare_record
+from thresher.journal.record import Record
 from thresher.journal.replay import apply
 
 BACKUPS, CLIENTS = number_of("THRESHER_BACKUPS", 10), 4
@@ -42,15 +44,15 @@ def restored(model: Path, backup: Path) -> Path:
 
 def records_in(model: Path) -> list[Record]:
     with Journal(journal_folder(model)) as journal:
-        assert journal.check() == []
-        return [record._replace(effect=None) for record in journal.records()]
+        assert journal.find_damage() == []
+        return [record._replace(effect=None) for record in journal.log.read()]
 
 
 def digests_at(begun: Path, records: list[Record], places: set[int]) -> dict[int, str]:
     """Return the digests that the first so many records give, by learning all of them once."""
     model, digests = Categorizer.load(begun), dict[int, str]()
     for record in records:
-        apply(model, record, record.text)
+        apply(model, record, prepare_record(model.state, record, []))
         if record.seq in places:
             digests[record.seq] = model.digest()
     return digests

@@ -93,10 +93,10 @@ def test_a_leak_would_be_found() -> None:
 
 
 def refused(desk: JournaledModel, message: str, teach: Callable[[], object]) -> None:
-    before = desk.model.digest(), desk.position, desk.journal.last()
+    before = desk.model.digest(), desk.position, desk.journal.log.last_seq()
     with pytest.raises(TextError, match=message):
         teach()
-    assert (desk.model.digest(), desk.position, desk.journal.last()) == before
+    assert (desk.model.digest(), desk.position, desk.journal.log.last_seq()) == before
 
 
 def test_a_full_vocabulary_learns_known_words_and_refuses_others(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_there_is_an_end_to_new_categories(tmp_path: Path, monkeypatch: pytest.M
     path = begun(tmp_path)
     with JournaledModel(path) as desk:
         features = desk.model.state.features.vocabulary.count
-        monkeypatch.setattr(online_learning, "MOST_DENSE", 8 * (features + 2))
+        monkeypatch.setattr(online_learning, "MAX_DENSE", 8 * (features + 2))
 
         def teach(name: str) -> None:
             if how == "new":
@@ -139,7 +139,7 @@ def test_there_is_an_end_to_new_categories(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_sparse_model_has_room_for_more_but_not_for_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Categorizer(preset="fast", min_count=1, sparse=True).fit(*made_up(60, single=True))
-    monkeypatch.setattr(online_learning, "MOST_DENSE", 10)
+    monkeypatch.setattr(online_learning, "MAX_DENSE", 10)
     monkeypatch.setattr(online_learning, "MOST_CATEGORIES", 7)
     model.learn("oil and words of any number", accept=["seventh"])
     with pytest.raises(TextError, match="no room for a new category"):

@@ -107,7 +107,7 @@ class DeskMachine(RuleBasedStateMachine):
             self.refused(lambda: self.desk.correct(entry.id, "oil", accept=["energy"]), RepeatedIdError)
         elif entry.kind == "correction":
             taught = self.desk.correct(entry.id, entry.said, **entry.body)
-            assert (taught.repeated, taught.record.seq) == (True, seq)
+            assert (taught.is_repeated, taught.record.seq) == (True, seq)
         elif entry.kind == "categories":
             assert self.changed(entry).seq == seq
         elif entry.kind == "undo":
@@ -164,7 +164,7 @@ class DeskMachine(RuleBasedStateMachine):
 
     @rule()
     def snapshot(self) -> None:
-        self.desk.snapshot()
+        self.desk.write_snapshot()
 
     @rule()
     def write_model(self) -> None:
@@ -196,7 +196,7 @@ class DeskMachine(RuleBasedStateMachine):
                 return
         self.desk.forget_correction(seq)
         if entry.undone_by is None:
-            record = self.desk.journal.by_seq(self.desk.position)
+            record = self.desk.journal.log.get(self.desk.position)
             self.reference.entries[-1] = Entry(record.id, "undo", {"seqs": [seq]})
         self.reference.entries[seq - 1] = self.reference.entries[seq - 1]._replace(
             body={"accept": [], "reject": []}, said=None, is_forgotten=True
@@ -245,7 +245,7 @@ class DeskMachine(RuleBasedStateMachine):
         model, twin = self.desk.model, self.reference.model
         assert model.digest() == twin.digest()
         assert model.categories == twin.categories
-        self.reference.check_records(list(self.desk.journal.records()))
+        self.reference.check_records(list(self.desk.journal.log.read()))
         assert self.desk.position == len(self.reference.entries)
         if twin.state.learner.is_fitted:
             assert model.predict(PROBES) == twin.predict(PROBES)

@@ -27,11 +27,11 @@ LAST = 60
 # The file has no room as long as another one is there.
 LIMITED = """
 from pathlib import Path
-from thresher.journal.database import Journal
+from thresher.journal.journal import Journal
 append = Journal.append
 def limited(self, *given, **more):
-    (pages,), = self._connection.execute("PRAGMA page_count")
-    self._connection.execute(f"PRAGMA max_page_count={{pages if Path({full!r}).exists() else 2**30}}")
+    ((pages,),) = self.database.query("PRAGMA page_count")
+    self.database.query(f"PRAGMA max_page_count={{pages if Path({full!r}).exists() else 2**30}}")
     return append(self, *given, **more)
 Journal.append = limited
 """

@@ -12,9 +12,10 @@ import pytest
 from faults.ledger import begin_model, content_of, copied, replayed_digest
 from thresher import Categorizer
 from thresher.errors import JournalError
-from thresher.journal.database import FILE, Journal, Record
+from thresher.journal.database import FILE
+from thresher.journal.journal import Journal
 from thresher.journal.journaled_model import JournaledModel, journal_folder
-from thresher.journal.record import seal
+from thresher.journal.record import Record, seal
 
 
 class BrokenOffError(BaseException):
@@ -80,7 +81,7 @@ def test_a_correction_that_is_kept_and_broken_off_stops_the_desk(model: Path, mo
             lambda: desk.undo("undo", [1]),
             lambda: desk.change_categories("new", "new", ["bees"]),
             desk.write_model,
-            desk.snapshot,
+            desk.write_snapshot,
         ):
             with pytest.raises(JournalError, match="record 4 is kept and was not applied"):
                 refused()
@@ -161,7 +162,7 @@ def test_a_mark_that_does_not_fit_what_was_undone_is_refused(model: Path) -> Non
     with pytest.raises(JournalError, match="record 2 is not marked as it was undone"):
         JournaledModel(model)
     with Journal(journal_folder(model)) as journal:
-        assert journal.check() == ["record 2 is not marked as it was undone"]
+        assert journal.find_damage() == ["record 2 is not marked as it was undone"]
 
 
 def spoil(model: Path, statements: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 from faults.harness import Service, client_of, command_code, forked, forked_service
 from faults.ledger import content_of
 from faults.nursery import Nursery
-from thresher.journal.database import Journal
+from thresher.journal.journal import Journal
 from thresher.journal.journaled_model import JournaledModel, journal_folder
 
 KILL = "os.kill(os.getpid(), signal.SIGKILL)"
@@ -60,7 +60,7 @@ def test_half_a_backup_is_removed_by_the_next_one_to_that_place(nursery: Nursery
     assert copies(model.parent) == []
     assert not model.with_name("monday").exists()
     with Journal(model.with_name("tuesday")) as journal:
-        assert (journal.check(), journal.last()) == ([], 1)
+        assert (journal.find_damage(), journal.log.last_seq()) == ([], 1)
 
 
 @pytest.mark.parametrize("patch", [BEFORE_THE_MOVE, TO_ANOTHER_DISK], ids=["before the move", "while it copies"])
@@ -79,7 +79,7 @@ def test_a_backup_that_was_never_moved_is_removed_at_the_next_start(nursery: Nur
 
 @pytest.mark.parametrize("patch", [BEFORE_THE_MOVE, TO_ANOTHER_DISK], ids=["before the move", "while it copies"])
 def test_a_backup_that_was_never_moved_is_removed_with_a_later_one(nursery: Nursery, model: Path, patch: str) -> None:
-    soon = "import thresher.web.service as s; s._FETCHED_WITHIN = 0"
+    soon = "import thresher.web.backups as s; s.FETCHED_WITHIN = 0"
     with forked_service(nursery, model, soon) as service:
         correct(service)
         assert back_up(nursery, model, "monday", patch) == -signal.SIGKILL

@@ -95,7 +95,7 @@ except MemoryError:
 # No correction finds memory, and a signal comes while the service ends for that.
 FAILING = """
 import os, signal, time
-from thresher.categorizer import Categorizer
+from thresher.journal import replay
 from thresher.web.service import Service
 def learn(*_, **__):
     raise MemoryError
@@ -103,7 +103,7 @@ def close(self, close=Service.close):
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(1)
     close(self)
-Categorizer.learn, Service.close = learn, close
+replay.learn_validated, Service.close = learn, close
 """
 OUT_OF_MEMORY = "thresher: out of memory (read fewer documents at once)\n"
 
@@ -240,7 +240,7 @@ def start_under(nursery: Nursery, model: Path, size: int) -> str:
     """
     patch = LOADED.format(model=str(model), size=size)
     with forked(nursery, model.parent, command_code(service_arguments(model), patch)) as running:
-        is_ready = bool(running.read())
+        is_ready = bool(running.read())  # nothing if it ends
         if is_ready:
             running.send(signal.SIGTERM)
         if not is_ready and running.wait() in _DIED:

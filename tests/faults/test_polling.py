@@ -14,11 +14,11 @@ from support import polling
 # A worker thread holds Python's lock while it sleeps: the event loop has no turn.
 HOLDING = """
 import ctypes
-from thresher.web.service import Service
-def stats(self, stats=Service.stats):
+from thresher.web.queries import Queries
+def summarize(self, summarize=Queries.summarize):
     ctypes.PyDLL(None).usleep({microseconds})
-    return stats(self)
-Service.stats = stats
+    return summarize(self)
+Queries.summarize = summarize
 """
 
 

@@ -16,8 +16,8 @@ from support.corpora import Corpus, made_up
 from thresher import Categorizer
 from thresher.datasets.reader import read_documents
 from thresher.journal.journaled_model import JournaledModel, journal_folder
-from thresher.journal.snapshots import restored
-from thresher.model.settings import LEARNERS
+from thresher.journal.snapshots import restore_newest
+from thresher.model.factories import LEARNERS
 
 CORRECTIONS, SPLITS = number_of("THRESHER_CORRECTIONS", 5000), 10
 
@@ -127,6 +127,6 @@ def moved(before: dict[str, float], after: dict[str, float], up: str, down: str)
 
 def replay(desk: JournaledModel) -> str:
     """Return the digest of what the records of a desk give from the first one on."""
-    model, position = restored(desk.journal, [], before=1)
+    model, position = restore_newest(desk.journal, [], before=1)
     desk._replay(model, position)
     return model.digest()

@@ -57,43 +57,45 @@ def case(slow: str, method: str, path: str, body: Any = None, kind: str = JSON) 
     return Case(slow, Request(method, path, written, kind=kind))
 
 
-SERVICE, POOL, BODIES = (
+SERVICE, QUERIES, COMMANDS, POOL, BODIES = (
     "thresher.web.service:Service.",
-    "thresher.web.review_documents:Pool.",
-    "thresher.web.request_models:parsed",
+    "thresher.web.queries:Queries.",
+    "thresher.web.commands:Commands.",
+    "thresher.web.review_documents:ReviewDocuments.",
+    "thresher.web.request_models:parse",
 )
 CORRECTION = {"id": "slow", "text": "wheat", "accept": ["grain"]}
 CASES = {
-    "categorize": case(SERVICE + "categorize", "POST", "/v1/categorize", {"text": LONG_TEXT}),
+    "categorize": case(QUERIES + "categorize", "POST", "/v1/categorize", {"text": LONG_TEXT}),
     "categorize, explained": case(
-        "thresher.web.serializers:explanations", "POST", "/v1/categorize", {"text": "wheat", "explain": True}
+        "thresher.web.serializers:explain_text", "POST", "/v1/categorize", {"text": "wheat", "explain": True}
     ),
-    "categorize, many": case(SERVICE + "categorize", "POST", "/v1/categorize", {"documents": ["wheat"] * 9}),
-    "categorize, lines": case(SERVICE + "categorize", "POST", "/v1/categorize", "wheat", LINES),
+    "categorize, many": case(QUERIES + "categorize", "POST", "/v1/categorize", {"documents": ["wheat"] * 9}),
+    "categorize, lines": case(QUERIES + "categorize", "POST", "/v1/categorize", "wheat", LINES),
     "categorize, a long body": case(BODIES, "POST", "/v1/categorize", {"text": LONG_TEXT}),
-    "correct": case(SERVICE + "correct", "POST", "/v1/corrections", CORRECTION),
+    "correct": case(COMMANDS + "correct", "POST", "/v1/corrections", CORRECTION),
     "correct, a long body": case(BODIES, "POST", "/v1/corrections", CORRECTION | {"text": LONG_TEXT}),
-    "corrections": case(SERVICE + "corrections", "GET", "/v1/corrections"),
-    "undo": case(SERVICE + "undo", "DELETE", "/v1/corrections/a.0"),
-    "export": case("thresher.web.routes.corrections:exported", "GET", "/v1/export"),
-    "categories": case(SERVICE + "categories", "GET", "/v1/categories"),
-    "category": case(SERVICE + "category", "GET", "/v1/categories/grain"),
-    "category, mistakes": case(SERVICE + "latest_mistakes", "GET", "/v1/categories/grain"),
+    "corrections": case(QUERIES + "list_corrections", "GET", "/v1/corrections"),
+    "undo": case(COMMANDS + "undo", "DELETE", "/v1/corrections/a.0"),
+    "export": case("thresher.web.routes.corrections:export_correction", "GET", "/v1/export"),
+    "categories": case(QUERIES + "list_categories", "GET", "/v1/categories"),
+    "category": case(QUERIES + "describe_category", "GET", "/v1/categories/grain"),
+    "category, mistakes": case(QUERIES + "list_mistakes", "GET", "/v1/categories/grain"),
     "change_categories": case(
-        SERVICE + "change_categories", "POST", "/v1/categories", {"change": "new", "name": "bees"}
+        COMMANDS + "change_categories", "POST", "/v1/categories", {"change": "new", "name": "bees"}
     ),
-    "queue": case(SERVICE + "queued", "GET", "/v1/queue"),
-    "queue, corrections": case(SERVICE + "with_corrections", "GET", "/v1/queue"),
+    "queue": case(QUERIES + "list_documents", "GET", "/v1/queue"),
+    "queue, corrections": case(QUERIES + "add_corrections", "GET", "/v1/queue"),
     "add_documents": case(POOL + "add", "POST", "/v1/documents", {"documents": ["wheat"]}),
     "add_documents, lines": case(POOL + "add", "POST", "/v1/documents", "wheat", LINES),
-    "document": case("thresher.web.review_documents:Pooled._asdict", "GET", "/v1/documents/d"),
+    "document": case("thresher.web.review_documents:ReviewDocument._asdict", "GET", "/v1/documents/d"),
     "set_state": case(POOL + "set_state", "PATCH", "/v1/documents/d", {"state": "unsure"}),
     "remove_document": case(POOL + "remove", "DELETE", "/v1/documents/d"),
-    "stats": case(SERVICE + "stats", "GET", "/v1/stats"),
-    "model": case(SERVICE + "about", "GET", "/v1/model"),
+    "stats": case(QUERIES + "summarize", "GET", "/v1/stats"),
+    "model": case(QUERIES + "describe_model", "GET", "/v1/model"),
     "reload": case(SERVICE + "reload", "POST", "/v1/model/reload", {}),
     "back_up": case(SERVICE + "backup", "POST", "/v1/backup", {}),
-    "metrics": case(POOL + "counts", "GET", "/metrics"),
+    "metrics": case(POOL + "count_states", "GET", "/metrics"),
     "openapi": case("thresher.web.app:described", "GET", "/openapi.json"),
 }
 AT_ONCE = {"healthz", "readyz"}  # they do nothing that could take long
@@ -140,7 +142,7 @@ def test_a_second_signal_hurries_it(nursery: Nursery, model: Path) -> None:
 def test_a_start_that_takes_long_can_be_ended(nursery: Nursery, model: Path) -> None:
     flag = model.with_name("slow")
     flag.touch()
-    patch = IMPATIENT + SLOW.format(target=SERVICE + "_read_records", flag=str(flag))
+    patch = IMPATIENT + SLOW.format(target="thresher.web.served_model:ServedModel.read_records", flag=str(flag))
     with forked(nursery, model.parent, command_code(service_arguments(model), patch)) as running:
         wait_for(flag.with_name("slow.begun"))
         start = time.monotonic()

@@ -21,7 +21,7 @@ from faults.harness import (
 from faults.ledger import Ledger, check_ledger
 from faults.nursery import Nursery
 from support.command_line import said, thresher
-from thresher.journal.database import Journal
+from thresher.journal.journal import Journal
 from thresher.journal.journaled_model import JournaledModel, journal_folder
 
 ROUNDS = number_of("THRESHER_STARTS", 50)
@@ -113,4 +113,4 @@ def test_nobody_is_turned_away_by_those_who_only_ask_who_has_it(nursery: Nursery
     with forked(nursery, model.parent, asking):
         for _ in range(100):
             with Journal(folder) as journal:
-                assert journal.last() == 0
+                assert journal.log.last_seq() == 0

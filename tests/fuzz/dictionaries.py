@@ -77,7 +77,7 @@ WORDS: dict[str, list[str]] = {
         '"',
         "'",
     ],
-    "lines": [*_TABLES, *_JSON, "__label__", ":1", "#", ",", "\t", ";", "qid:"],
+    "lines": [*_TABLES, *_JSON, "__label__", "#", ",", "\t", ";"],
     "corrections": [*_JSON, *_BODIES[:3], '"grain"', "|", "\n"],
     "records": [
         *_BODIES,

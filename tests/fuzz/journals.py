@@ -19,13 +19,15 @@ from thresher.cli import learn
 from thresher.datasets.reader import read_documents
 from thresher.datasets.writer import json_line
 from thresher.errors import DataError, JournalError
-from thresher.journal.category_history import Renames
-from thresher.journal.database import FILE, Journal, Record, exported
+from thresher.journal.category_history import CategoryHistory
+from thresher.journal.database import FILE
+from thresher.journal.export import export_correction
+from thresher.journal.journal import Journal
 from thresher.journal.journaled_model import JournaledModel
-from thresher.journal.record import seal
-from thresher.journal.replay import features_digest
+from thresher.journal.prepared_correction import digest_features
+from thresher.journal.record import Entry, Record, seal
 from thresher.text.vectorizer import FeatureCounts
-from thresher.web.review_documents import Pool
+from thresher.web.review_documents import ReviewDocuments
 
 FIELDS, RECORDS = b"\x1f", b"\x1e"  # what parts those of a record, and records
 MOST_RECORDS = 20
@@ -76,20 +78,20 @@ def check_journal(model: Path) -> None:
 
 def ask_all(opened: Journal) -> None:
     """Ask a journal all that is ever asked of one."""
-    faults = opened.check()
-    for record in opened.records():
+    faults = opened.find_damage()
+    for record in opened.log.read():
         if record.kind == "correction" and record.text is not None:
-            json_line(exported(record))
-    list(opened.newest(limit=5))
-    opened.mistakes_of(["grain"], 5)
-    opened.of_features("")
-    opened.by_id("c1")
-    Renames.of(opened)
-    Pool(opened)
-    last = opened.last()
-    added = opened.append("fuzz", "correction", "", {"accept": ["grain"], "reject": []}, text="wheat")
+            json_line(export_correction(record))
+    list(opened.log.read_newest(limit=5))
+    opened.corrections.read_mistakes(["grain"], 5)
+    opened.corrections.read_digest("")
+    opened.log.find("c1")
+    CategoryHistory.read(opened)
+    ReviewDocuments(opened.queue)
+    last = opened.log.last_seq()
+    added = opened.append(Entry("fuzz", "correction", "", {"accept": ["grain"], "reject": []}, text="wheat"))
     assert added.seq == last + 1 or added.id == "fuzz"
-    assert faults or opened.by_id("fuzz") is not None
+    assert faults or opened.log.find("fuzz") is not None
 
 
 def records(data: bytes) -> None:
@@ -122,7 +124,7 @@ def digest_of(features: str) -> str:
     """Return the digest of features that are written as a journal has them, or nothing."""
     try:
         names, counts = zip(*json.loads(features), strict=True)
-        return features_digest(FeatureCounts(list(names), list(counts)))
+        return digest_features(FeatureCounts(list(names), list(counts)))
     except (ValueError, TypeError, RecursionError):
         return ""
 
@@ -147,7 +149,7 @@ def corrections(data: bytes) -> None:
     except DataError as error:
         one_line(error)
         return
-    lines = b"".join(json_line(exported(recorded(one))) for one in found)
+    lines = b"".join(json_line(export_correction(recorded(one))) for one in found)
     again = read_documents(io.BytesIO(lines), format="jsonl", allow_empty=True)
     for one, document in zip(found, again, strict=True):
         told = learn._correction(document, again, "|")

@@ -24,8 +24,8 @@ from thresher.web.request_models import (
     DocumentsIn,
     ReloadIn,
     StateIn,
-    checked,
-    parsed,
+    parse,
+    validate,
 )
 from thresher.web.service import Service
 
@@ -55,7 +55,7 @@ ROUTES = (
 def body(data: bytes) -> None:
     """Take bytes for a body: what is taken is what JSON says, and what is refused is told in a line."""
     try:
-        found = parsed(data)
+        found = parse(data)
     except Problem as problem:
         check_problem(problem)
         return
@@ -63,7 +63,7 @@ def body(data: bytes) -> None:
     json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
     for kind in KINDS:
         try:
-            checked(kind, found)
+            validate(kind, found)
         except Problem as problem:
             check_problem(problem)
 
@@ -107,13 +107,13 @@ class InProcess:
         self.app, self.runner = create_app(self.service, Rules(frozenset({HOST}), None)), asyncio.Runner()
         self.ask("POST", "/v1/documents", JSON, b'{"documents": [{"id": "1", "text": "wheat"}, "oil and gas"]}')
         self.ask("POST", "/v1/corrections", JSON, b'{"id": "c1", "text": "wheat rose", "accept": ["grain"]}')
-        self.service.desk.close()
+        self.service.served.journaled_model.close()
         shutil.copytree(self.model.parent, self.folder / "then")
         self.service._open(JournaledModel(self.model))
 
     def begin_anew(self) -> None:
         """Forget all that was sent since the beginning."""
-        self.service.desk.journal.close()
+        self.service.served.journaled_model.journal.close()
         shutil.rmtree(self.model.parent)
         shutil.copytree(self.folder / "then", self.model.parent)
         self.service._open(JournaledModel(self.model))
@@ -141,9 +141,9 @@ class InProcess:
 
     def state(self) -> tuple[str, int, list[str]]:
         """Return what no refusal may change."""
-        desk = self.service.desk
-        states = [document.state for document in self.service.pool.documents.values()]
-        return desk.model.digest(), desk.journal.last(), states
+        desk = self.service.served.journaled_model
+        states = [document.state for document in self.service.served.documents.by_id.values()]
+        return desk.model.digest(), desk.journal.log.last_seq(), states
 
 
 @cache

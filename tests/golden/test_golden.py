@@ -40,10 +40,10 @@ def test_old_journal_gives_the_model_that_it_gave(folder: Path, tmp_path: Path) 
         with JournaledModel(tmp_path / "copy" / "desk.thresher") as desk:
             assert (desk.model.digest(), desk.remarks) == (expected["digest"], [])
             assert desk.model.predict(["tin and wheat", "a swarm", "gas"]) == expected["predictions"]
-            records = list(desk.journal.records())
+            records = list(desk.journal.log.read())
             assert len(records) == expected["records"]
             assert {str(r.seq): r.undone_by for r in records if r.undone_by} == expected["undone"]
-            assert desk.journal.check() == []
+            assert desk.journal.find_damage() == []
 
 
 def test_there_are_journals_of_this_version() -> None:

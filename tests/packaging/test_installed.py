@@ -37,9 +37,9 @@ kill $service; wait $service""",
     "parquet": """thresher convert sample:test found.parquet
 thresher inspect found.parquet | grep '"documents":186'""",
     "zstd": """python -c '
-import zstandard
 from pathlib import Path
-Path("few.jsonl.zst").write_bytes(zstandard.compress(b"{\\"id\\": \\"one\\", \\"text\\": \\"a lamp\\"}\\n"))'
+from thresher.datasets.compression import zstd_module
+Path("few.jsonl.zst").write_bytes(zstd_module().compress(b"{\\"id\\": \\"one\\", \\"text\\": \\"a lamp\\"}\\n"))'
 thresher convert few.jsonl.zst few.csv && grep one few.csv""",
     "lemmas": "thresher train sample:train -o lemmas.thresher --preset paper --analyser nouns-and-verbs",
     "report": """thresher train sample:train -o few.thresher --preset paper

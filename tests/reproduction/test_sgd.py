@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.linear_model import SGDClassifier
 
 from support.problems import random_problem
-from thresher_reproduction.rivals.one_by_one import as_matrix
 from thresher_reproduction.rivals.sgd import SGD
+from thresher_reproduction.rivals.tables import as_matrix
 from thresher_reproduction.rivals.unit_vectors import inverse_frequencies, unit_vectors
 
 PROBLEM = random_problem(3, n_rows=60, n_features=20)

@@ -91,8 +91,8 @@ BAD: dict[str, Bad] = {
     "garbage after a packed file": Bad("a.jsonl.gz", gzip.compress(GOOD * 99) + b"garbage", "", "compressed"),
     "a bomb": Bad("a.jsonl.gz", gzip.compress(BLANKS * 130), "", "more than 200 times its size"),
     # Parquet and SGML
-    "a Parquet file cut off": Bad("a.parquet", damaged, "", "is damaged or no Parquet file"),
-    "a CSV file called Parquet": Bad("a.parquet", HEADER, "", "is damaged or no Parquet file"),
+    "a Parquet file cut off": Bad("a.parquet", damaged, "", "is damaged or not a Parquet file"),
+    "a CSV file called Parquet": Bad("a.parquet", HEADER, "", "is damaged or not a Parquet file"),
     "bytes for text": Bad("a.parquet", table(text=[b"oil"], categories=["a"]), f"{ROW} 1", "not bytes", True),
     "no text at all": Bad("a.parquet", table(text=["oil", None], categories=["a", "a"]), f"{ROW} 2", "null", True),
     "lists in lists": Bad("a.parquet", table(text=["oil"], categories=[[["a"]]]), f"{ROW} 1", "list", True),

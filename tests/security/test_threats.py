@@ -87,7 +87,7 @@ def test_whoever_looks_has_no_features_unpacked(tmp_path: Path, monkeypatch: pyt
         def unpacked(packed: bytes | None) -> None:
             assert packed is None
 
-        monkeypatch.setattr("thresher.journal.record._features", unpacked)
+        monkeypatch.setattr("thresher.journal.record._parse_features", unpacked)
         for route in routes(running):
             if route.method == "GET":
                 assert route.ask(running.client()).status_code == 200, route

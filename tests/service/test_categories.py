@@ -44,7 +44,7 @@ def test_a_category_is_shown_as_it_was_though_it_is_renamed_meanwhile(
         fresh.post("/v1/categories", {"change": "rename", "name": "energy", "into": "power"})
 
     monkeypatch.setattr("thresher.web.category_input.CategoryNames.check_known", rename)
-    found = fresh.service.category("energy")
+    found = fresh.service.queries.describe_category("energy")
     assert found["name"] == "energy"
     assert found["curve"]
     check_problem(fresh.client().get("/v1/categories/energy"), 404)

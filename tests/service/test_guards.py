@@ -433,12 +433,14 @@ def test_the_same_correction_many_thousand_times_leaves_all_finite(tmp_path: Pat
     with served(new_model(tmp_path)) as running:
 
         def teach() -> None:
-            running.service.desk.journal.query("PRAGMA synchronous=OFF")  # the disk is not what is tested
+            running.service.served.journaled_model.journal.database.query(
+                "PRAGMA synchronous=OFF"
+            )  # the disk is not what is tested
             for i in range(REPEATS):
-                running.service.desk.correct(f"same {i}", text, accept=["grain"], reject=["energy"])
+                running.service.served.journaled_model.correct(f"same {i}", text, accept=["grain"], reject=["energy"])
             for i in range(REPEATS):
                 accept, reject = (["grain"], ["energy"]) if i % 2 else (["energy"], ["grain"])
-                running.service.desk.correct(f"turn {i}", text, accept=accept, reject=reject)
+                running.service.served.journaled_model.correct(f"turn {i}", text, accept=accept, reject=reject)
 
         running.service.write(teach).result(600)
         assert running.correct(text=text, accept=["grain"])["seq"] == 2 * REPEATS + 1
@@ -473,7 +475,7 @@ def test_what_was_sent_is_in_no_refusal_and_in_no_log(
             client.get("/v1/model", headers={"Authorization": f"Bearer {MARKER}"}),
             client.get("/", headers={"Host": MARKER}),
         ]
-        monkeypatch.setattr(running.service, "categorize", _fault)
+        monkeypatch.setattr(running.service.queries, "categorize", _fault)
         refusals += [client.post("/v1/categorize", json={"text": MARKER, "details": True})]
         assert check_problem(refusals[-1], 500)["detail"] == "something went wrong here; the log says what"
         for found in refusals:

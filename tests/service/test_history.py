@@ -9,8 +9,9 @@ import pytest
 from support.corpora import made_up
 from support.served import Served, check_problem, new_model, served
 from thresher.datasets.document import Document
-from thresher.journal.category_history import Renames
-from thresher.journal.database import Journal, exported
+from thresher.journal.category_history import CategoryHistory
+from thresher.journal.export import export_correction
+from thresher.journal.journal import Journal
 from thresher.journal.journaled_model import JournaledModel
 
 TEXT = "a hive of bees in the silver mine"
@@ -72,10 +73,13 @@ def test_merged_and_retired_categories_are_followed(tmp_path: Path) -> None:
             desk.correct(f"{i}", TEXT, accept=[name])
         desk.change_categories("a", "merge", ["grain", "metals"], into="goods")
         desk.change_categories("b", "retire", ["trade"], into="nowhere")  # which is not what retiring means
-        renames = Renames.of(desk.journal)
-        found = [exported(record, renames.renamed(record))["accept"] for record in desk.journal.records(0, 3)]
+        renames = CategoryHistory.read(desk.journal)
+        found = [
+            export_correction(record, renames.translate_body(record))["accept"]
+            for record in desk.journal.log.read(0, 3)
+        ]
         assert found == [["goods"], ["goods"], []]
-        assert renames.now("grain", seq=4) == "grain"
+        assert renames.current_name("grain", seq=4) == "grain"
 
 
 def test_the_holdout_is_measured_though_nobody_looks(desk: Served) -> None:
@@ -127,7 +131,7 @@ def test_a_text_that_was_forgotten_is_no_document_any_more(tmp_path: Path) -> No
         seq = running.correct(id="one", document="7", accept=["grain"])["seq"]
     with Journal(f"{model}.journal") as journal:
         journal.forget_text(seq)
-        assert journal.query("SELECT id FROM documents") == []
+        assert journal.database.query("SELECT id FROM documents") == []
     with served(model) as running:
         assert running.get("/v1/queue", state="open")["total"] == 0
 

@@ -26,7 +26,7 @@ from support.worst import (
     worst_requests,
 )
 from thresher.web import request_models, serializers
-from thresher.web.routes.shared import MOST_ANSWERED
+from thresher.web.routes.shared import MAX_ANSWER_BYTES
 
 LONGEST, P99 = 0.5, 0.25  # seconds; the goal is 0.05, which benchmarks/serving.py measures
 MOST_MEMORY = 300_000  # kB that one request may take
@@ -75,7 +75,7 @@ def test_many_who_explain_keep_nobody_waiting_who_asks_for_little(loaded: Servic
 
 
 def test_a_line_of_slow_requests_ends_somewhere(fresh: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    pool = fresh.service.pools.long
+    pool = fresh.service.workers.long
     monkeypatch.setattr(pool, "longest_line", 2)
     going_on = threading.Event()
     blocked = [pool.call(lambda: going_on.wait(30)) for _ in range(2)]
@@ -98,14 +98,14 @@ def test_a_line_of_slow_requests_ends_somewhere(fresh: Served, monkeypatch: pyte
 
 
 def test_what_waits_for_a_client_that_has_left_is_not_begun(fresh: Served) -> None:
-    pool, going_on, begun = fresh.service.pools.long, threading.Event(), list[str]()
-    found = fresh.service.categorize
+    pool, going_on, begun = fresh.service.workers.long, threading.Event(), list[str]()
+    found = fresh.service.queries.categorize
 
     def noted(texts: list[str], *given: object, **more: object) -> object:
         begun.append(texts[0])
         return found(texts, *given, **more)  # type: ignore[arg-type]
 
-    fresh.service.categorize = noted  # type: ignore[method-assign, assignment]
+    fresh.service.queries.categorize = noted  # type: ignore[method-assign, assignment]
     blocked = [pool.call(lambda: going_on.wait(30)) for _ in range(2)]
     with pytest.raises(Exception, match="timed out"):
         fresh.client().post("/v1/categorize", json={"text": "crude oil", "explain": True}, timeout=0.3)
@@ -140,19 +140,24 @@ def test_a_page_of_corrections_ends_where_it_grows_long(
 
 
 def test_explanations_have_limits_that_are_told(service: Served) -> None:
-    letters = serializers.EXPLAINED_LETTERS
+    letters = serializers.MAX_EXPLAINED_LETTERS
     for body in (
         {"text": "oil " * (letters // 4 + 1), "explain": "grain"},
         {"documents": ["oil"] * 1000 + ["wheat"], "explain": True},
-        {"documents": ["oil"] * (letters // serializers.LEAST_EXPLAINED // 5) * 5 + ["oil"], "explain": "grain"},
+        {"documents": ["oil"] * (letters // serializers.MIN_EXPLAINED_LETTERS // 5) * 5 + ["oil"], "explain": "grain"},
     ):
         problem = check_problem(service.client().post("/v1/categorize", json=body), 422)
         assert "at a time" in problem["detail"]
 
 
 def test_the_limits_are_in_the_description() -> None:
-    limits = (serializers.MOST_DETAILED, serializers.EXPLAINED_LETTERS, serializers.LEAST_EXPLAINED, MOST_ANSWERED)
-    for limit in (*limits, serializers.MOST_EXPLAINED):
+    limits = (
+        serializers.MAX_DETAILED,
+        serializers.MAX_EXPLAINED_LETTERS,
+        serializers.MIN_EXPLAINED_LETTERS,
+        MAX_ANSWER_BYTES,
+    )
+    for limit in (*limits, serializers.MAX_EXPLAINED):
         assert f" {limit:,} " in " ".join((request_models.CategorizeIn.__doc__ or "").split())
 
 
@@ -163,8 +168,8 @@ def test_of_many_accepted_categories_the_best_are_explained(loaded: Service) -> 
     found = json.loads(connection.getresponse().read())
     connection.close()
     explained = [one["category"] for one in found["explanations"]]
-    assert explained == [one["category"] for one in found["categories"]][: serializers.MOST_EXPLAINED]
-    assert len(found["categories"]) > serializers.MOST_EXPLAINED
+    assert explained == [one["category"] for one in found["categories"]][: serializers.MAX_EXPLAINED]
+    assert len(found["categories"]) > serializers.MAX_EXPLAINED
 
 
 @pytest.mark.parametrize("fitting", [1, 2])
@@ -172,23 +177,23 @@ def test_of_a_long_text_as_many_of_the_best_categories_are_explained_as_fit(serv
     text = "crude oil wheat gold tariff barrel harvest"
     accepted = names(service.categorize(text=text))
     assert len(accepted) > fitting
-    found = service.categorize(text=text.ljust(serializers.EXPLAINED_LETTERS // fitting), explain=True)
+    found = service.categorize(text=text.ljust(serializers.MAX_EXPLAINED_LETTERS // fitting), explain=True)
     assert names(found) == accepted
     assert [one["category"] for one in found["explanations"]] == accepted[:fitting]
-    longer = text.ljust(serializers.EXPLAINED_LETTERS + 1)
+    longer = text.ljust(serializers.MAX_EXPLAINED_LETTERS + 1)
     check_problem(service.client().post("/v1/categorize", json={"text": longer, "explain": True}), 422)
 
 
 def test_several_explanations_are_what_each_is_alone(service: Served) -> None:
     text = "crude oil wheat gold tariff barrel harvest"
     names = ["energy", "grain", "metals", "trade"]
-    model = service.service.view
-    together = serializers.explanations(model, text, names)
-    assert together == [serializers.explanations(model, text, [name])[0] for name in names]
+    model = service.service.served.view
+    together = serializers.explain_text(model, text, names)
+    assert together == [serializers.explain_text(model, text, [name])[0] for name in names]
 
 
 def test_an_answer_has_so_many_bytes_and_no_more(service: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thresher.web.routes.categorize.MOST_ANSWERED", 10_000)
+    monkeypatch.setattr("thresher.web.routes.categorize.MAX_ANSWER_BYTES", 10_000)
     body = {"documents": ["crude oil"] * 200}
     problem = check_problem(service.client().post("/v1/categorize", json=body), 422)
     assert "10,000 bytes" in problem["detail"]
@@ -209,13 +214,13 @@ def test_a_test_that_blocks_the_event_loop_is_found_out(
     fresh: Served, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A plain text is categorized on the event loop, where it must not take long."""
-    found = fresh.service.categorize
+    found = fresh.service.queries.categorize
 
     def slowly(*given: object, **more: object) -> object:
         time.sleep(seconds)
         return found(*given, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(fresh.service, "categorize", slowly)
+    monkeypatch.setattr(fresh.service.queries, "categorize", slowly)
     fresh.categorize(text="crude oil")
     time.sleep(0.3)
     assert len(services.slow) == (1 if seconds else 0)

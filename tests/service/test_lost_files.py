@@ -96,7 +96,7 @@ def test_a_backup_of_the_database_is_not_mixed_with_a_log_that_is_still_there(mo
             assert (folder / FILE).read_bytes() == (copy / FILE).read_bytes()
             (folder / LOG).rename(folder.with_name("log"))
             with JournaledModel(killed) as again:
-                assert (again.model.digest(), again.position, again.journal.check()) == (early, 3, [])
+                assert (again.model.digest(), again.position, again.journal.find_damage()) == (early, 3, [])
         with copied(model) as killed, JournaledModel(killed) as again:  # as it was left, nothing is wrong with it
             assert (again.model.digest(), again.remarks) == (desk.model.digest(), [])
 

@@ -7,8 +7,8 @@ import pytest
 
 from support.corpora import WORDS, made_up
 from support.served import LINES, Served, as_lines, check_problem, holdout, new_model, served
+from thresher.web.queries import MAX_CORRECTIONS
 from thresher.web.review_order import _MAX_ORDERS
-from thresher.web.service import MOST_CORRECTIONS
 
 TEXTS = made_up(60, seed=1).texts
 
@@ -153,7 +153,7 @@ def test_teachers_who_disagree_are_shown(pool: Served) -> None:
 
 
 def test_the_queue_shows_the_last_corrections_of_a_document(pool: Served) -> None:
-    taught = [pool.correct(text=TEXTS[0], accept=["grain"])["seq"] for _ in range(MOST_CORRECTIONS + 2)]
+    taught = [pool.correct(text=TEXTS[0], accept=["grain"])["seq"] for _ in range(MAX_CORRECTIONS + 2)]
     (found,) = (one for one in pool.get("/v1/queue", limit=40)["documents"] if one["id"] == "d0")
     assert [one["seq"] for one in found["corrections"]] == taught[2:]
 
@@ -164,7 +164,7 @@ def test_a_page_of_the_queue_ends_where_its_corrections_grow_long(
     for text in TEXTS[:6]:
         pool.correct(text=text, accept=["grain", "energy"])
     everything = ids(pool, limit=40)
-    monkeypatch.setattr("thresher.web.routes.documents.MOST_SHOWN", 30)  # letters: those of two corrections
+    monkeypatch.setattr("thresher.web.routes.documents.MAX_LETTERS", 30)  # letters: those of two corrections
     pages, offset = list[list[str]](), 0
     while offset < 40:
         pages.append(ids(pool, limit=40, offset=offset))
@@ -174,14 +174,14 @@ def test_a_page_of_the_queue_ends_where_its_corrections_grow_long(
 
 
 def test_no_more_orders_of_the_queue_are_kept_than_there_is_room_for(pool: Served) -> None:
-    queue, names = pool.service.queue, [f"c{i}" for i in range(_MAX_ORDERS + 3)]
+    queue, names = pool.service.served.order, [f"c{i}" for i in range(_MAX_ORDERS + 3)]
     for name in names:
         pool.correct(text="a hive", accept=[name], create_category=True)
     for name in names:
         ids(pool, category=name)
-    assert list(queue._made) == names[3:]
+    assert list(queue._cached) == names[3:]
     ids(pool, category=names[0])
-    assert list(queue._made) == [*names[4:], names[0]]
+    assert list(queue._cached) == [*names[4:], names[0]]
     assert sorted(ids(pool, category=names[3], limit=40)) == sorted(ids(pool, limit=40))
 
 

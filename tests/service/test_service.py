@@ -171,13 +171,11 @@ def test_metrics_count_answers_by_route_and_status(fresh: Served) -> None:
     found = fresh.client().get("/metrics")
     assert found.headers["content-type"].startswith("text/plain")
     lines = found.text.splitlines()
-    assert 'thresher_requests_total{route="/v1/corrections",status="201"} 1' in lines
-    assert 'thresher_requests_total{route="/v1/categories/{name:path}",status="404"} 2' in lines
-    assert 'thresher_requests_total{route="other",status="404"} 1' in lines
-    assert {"thresher_position 1", "thresher_corrections 1", "thresher_ready 1"} <= set(lines)
-    assert any(
-        line.startswith('thresher_request_seconds_bucket{route="/v1/corrections",le="+Inf"} 1') for line in lines
-    )
+    assert 'thresher_requests_total{route="/v1/corrections",status="201"} 1.0' in lines
+    assert 'thresher_requests_total{route="/v1/categories/{name:path}",status="404"} 2.0' in lines
+    assert 'thresher_requests_total{route="other",status="404"} 1.0' in lines
+    assert {"thresher_position 1.0", "thresher_corrections 1.0", "thresher_ready 1.0"} <= set(lines)
+    assert 'thresher_request_seconds_bucket{le="+Inf",route="/v1/corrections"} 1.0' in lines
 
 
 def test_the_page_and_its_files_are_served(service: Served) -> None:
@@ -226,7 +224,7 @@ def test_it_lives_and_says_wait_while_the_journal_is_replayed(tmp_path: Path) ->
         ):
             check_problem(found, 503)
             assert found.headers["Retry-After"] == "1"
-        assert "thresher_ready 0" in client.get("/metrics").text
+        assert "thresher_ready 0.0" in client.get("/metrics").text
         may_go_on.set()
         running.service.opening.result(30)
         assert client.get("/readyz").json() == {"status": "ready"}
@@ -256,7 +254,8 @@ def test_a_model_file_that_is_deleted_changes_nothing_and_is_written_anew(tmp_pa
 
 def test_a_full_disk_is_told_and_nothing_is_learned(fresh: Served) -> None:
     def limit_pages(pages: int) -> None:
-        fresh.service.write(lambda: fresh.service.desk.journal.query(f"PRAGMA max_page_count={pages}")).result(10)
+        database = fresh.service.served.journaled_model.journal.database
+        fresh.service.write(lambda: database.query(f"PRAGMA max_page_count={pages}")).result(10)
 
     fresh.correct(text="oil", accept=["energy"])
     digest = fresh.digest
@@ -276,7 +275,7 @@ def test_a_broken_disk_ends_the_service(tmp_path: Path, monkeypatch: pytest.Monk
         def broken(*_: object, **__: object) -> None:
             raise JournalBrokenError("/secret/path: disk I/O error (look after the disk, then start again)")
 
-        monkeypatch.setattr(running.service.desk.journal, "append", broken)
+        monkeypatch.setattr(running.service.served.journaled_model.journal, "append", broken)
         found = running.client().post("/v1/corrections", json={"id": "a", "text": "oil", "accept": ["energy"]})
         assert "secret" not in check_problem(found, 503)["detail"]
         assert running.service.state == "broken"
@@ -289,7 +288,7 @@ def without_memory(*_: object, **__: object) -> None:
 def test_what_does_not_fit_into_memory_is_refused_for_now(fresh: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     before = fresh.digest, fresh.last
     with monkeypatch.context() as patch:
-        patch.setattr("thresher.web.serializers.categorized", without_memory)
+        patch.setattr("thresher.web.serializers.predict_texts", without_memory)
         long = fresh.client().post("/v1/categorize", json={"text": "oil " * 2000})
         assert "not enough memory" in check_problem(long, 503)["detail"]
         assert long.headers["Retry-After"] == "1"
@@ -298,7 +297,7 @@ def test_what_does_not_fit_into_memory_is_refused_for_now(fresh: Served, monkeyp
         )
         check_problem(lines, 503)
     with monkeypatch.context() as patch:
-        patch.setattr("thresher.web.routes.shared.request_models.parsed", without_memory)
+        patch.setattr("thresher.web.routes.shared.request_models.parse", without_memory)
         found = fresh.client().post("/v1/categorize", json={"text": "oil"})
     check_problem(found, 503)
     with monkeypatch.context() as patch:
@@ -306,7 +305,7 @@ def test_what_does_not_fit_into_memory_is_refused_for_now(fresh: Served, monkeyp
         found = fresh.client().post("/v1/categorize", json={"text": "oil"})
     check_problem(found, 503)
     with monkeypatch.context() as patch:
-        patch.setattr("thresher.journal.journaled_model.features_digest", without_memory)
+        patch.setattr("thresher.journal.prepared_correction.digest_features", without_memory)
         problem = fresh.correct(text="oil", accept=["energy"], status=503)
         assert "not enough memory" in problem["detail"]
     assert (fresh.digest, fresh.last) == before
@@ -334,7 +333,7 @@ def test_who_waits_is_told_though_there_is_no_memory_to_see_what_failed(
         monkeypatch.setattr(JournaledModel, "is_stuck", without_memory)
         running.correct(text="oil", accept=["energy"], status=503)
         monkeypatch.undo()
-        with suppress(httpx.ConnectError):  # the service may have ended by now
+        with suppress(httpx.TransportError):  # the service may have ended by now
             running.correct(text="oil", accept=["energy"], status=503)
 
 

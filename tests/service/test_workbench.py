@@ -15,7 +15,7 @@ from support.served import SHARED, TOKENS, Served, served
 from thresher import Categorizer
 from thresher.datasets.document import Document
 from thresher.datasets.reader import read_documents
-from thresher.web.serializers import EXPLAINED_LETTERS
+from thresher.web.serializers import MAX_EXPLAINED_LETTERS
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 expect = sync_api.expect
@@ -206,7 +206,7 @@ def test_a_file_dropped_is_categorized(page: Page) -> None:
 
 
 def test_a_text_that_is_too_long_to_explain_is_categorized_all_the_same(page: Page, desk: Served) -> None:
-    text = LAMP.ljust(EXPLAINED_LETTERS + 1)
+    text = LAMP.ljust(MAX_EXPLAINED_LETTERS + 1)
     page.go("categorize", "#text")
     page["#text"].fill(text)
     page.says("#status", "too long to explain")
@@ -225,7 +225,7 @@ def test_a_text_that_is_too_long_to_explain_is_categorized_all_the_same(page: Pa
 
 
 def test_a_document_that_is_too_long_to_explain_is_reviewed_all_the_same(page: Page, desk: Served) -> None:
-    desk.post("/v1/documents", {"documents": [{"id": "long", "text": LAMP.ljust(EXPLAINED_LETTERS + 1)}]})
+    desk.post("/v1/documents", {"documents": [{"id": "long", "text": LAMP.ljust(MAX_EXPLAINED_LETTERS + 1)}]})
     page.go("review", ".toggle")
     page["#search"].fill("the cockerel next door")
     expect(page["#document-heading"]).to_have_text("Document long")
@@ -590,7 +590,9 @@ def test_hostile_texts_and_names_are_shown_and_never_run(page: Page, desk: Serve
     for i, name in enumerate(HOSTILE):
         text = f"{name} a hive {i} {' '.join(HOSTILE)}"
         # As `thresher learn` may teach it: over HTTP no new name may turn letters around.
-        desk.service.write(partial(desk.service.desk.correct, f"hostile {i}", text, accept=[name])).result(30)
+        desk.service.write(
+            partial(desk.service.served.journaled_model.correct, f"hostile {i}", text, accept=[name])
+        ).result(30)
         desk.post("/v1/documents", {"documents": [{"id": f"{name}{i}", "text": text}]})
     desk.correct(text="a hive", accept=HOSTILE)
     page.go("categorize", "#text")

@@ -7,7 +7,7 @@ from typing import Any
 import schemathesis
 from hypothesis import strategies as st
 
-from thresher.journal.database import LONGEST_ID
+from thresher.journal.event_log import MAX_ID_LENGTH
 
 LINES = "application/x-ndjson"
 EXAMPLE = "5e1b7a3c"  # the id of the description's example
@@ -31,7 +31,7 @@ def first_line(_: Any, response: Any) -> Any:
 def flatmap_body(_: Any, body: Any) -> Any:
     """Let half of the bodies that have an id have a new one: else most are refused because of it."""
     id = body.get("id") if isinstance(body, dict) else None
-    if not isinstance(id, str) or not 0 < len(id) <= LONGEST_ID:
+    if not isinstance(id, str) or not 0 < len(id) <= MAX_ID_LENGTH:
         return st.just(body)
     return st.one_of(st.just(body), st.uuids().map(lambda id: body | {"id": str(id)}))
 

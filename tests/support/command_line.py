@@ -42,7 +42,7 @@ def thresher(
     changed: dict[str, str | None] = {**os.environ, **(env or {})}
     environment = {name: value for name, value in changed.items() if value is not None}
     ended = subprocess.run(
-        [*(command or COMMAND), *arguments], env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=60
+        [*(command or COMMAND), *arguments], env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=300
     )
     return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
@@ -51,7 +51,7 @@ def in_shell(line: str, **variables: str | Path) -> Ended:
     """Run a line of bash in which thresher is the command; with pipefail, as a careful script would."""
     environment = dict(os.environ) | {name: str(value) for name, value in variables.items()}
     script = f"set -o pipefail; thresher() {{ '{sys.executable}' -m thresher \"$@\"; }}; {line}"
-    ended = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, timeout=60)
+    ended = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, timeout=300)
     return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
 

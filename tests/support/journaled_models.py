@@ -1,4 +1,4 @@
-"""A small model to teach at a desk, corrections of every kind, and ways to look at and damage what was kept."""
+"""A small model with a journal, corrections of every kind, and ways to look at and damage what was kept."""
 
 import sqlite3
 from pathlib import Path
@@ -12,25 +12,25 @@ KINDS = ["oil", "gas", "wheat", "corn", "gold", "silver", "tin", "price"]
 WORDS = [*KINDS, "market", "rose", "fell", "new", "mine", "field", "harvest", "export"]
 
 
-def new_desk_model(folder: Path) -> Path:
+def new_small_model(folder: Path) -> Path:
     """Write a small model."""
     path = folder / "desk.thresher"
     Categorizer(min_count=1).fit(TEXTS, CATEGORIES).save(path)
     return path
 
 
-def teach(desk: JournaledModel, count: int, first: int = 0) -> None:
+def teach(journaled_model: JournaledModel, count: int, first: int = 0) -> None:
     """Teach corrections of every kind, new words and a new category among them."""
     for i in range(first, first + count):
         text = f"{WORDS[i % 16]} {WORDS[i * 7 % 16]} word{i % 9} {WORDS[i * 5 % 16]}"
         if i % 3 == 0:
-            desk.correct(
+            journaled_model.correct(
                 f"c{i}", {"title": text, "body": "and more"}, categories=["metal", "grain"][i % 2 :], user="ada"
             )
         elif i % 3 == 1:
-            desk.correct(f"c{i}", text, accept=["tin" if i % 2 else "energy"], user="bob")
+            journaled_model.correct(f"c{i}", text, accept=["tin" if i % 2 else "energy"], user="bob")
         else:
-            desk.correct(f"c{i}", text, accept=["grain"], reject=["metal"], user="ada")
+            journaled_model.correct(f"c{i}", text, accept=["grain"], reject=["metal"], user="ada")
 
 
 def positions(path: Path) -> list[int]:
@@ -39,7 +39,7 @@ def positions(path: Path) -> list[int]:
 
 
 def execute(path: Path, *statements: str) -> None:
-    """Change a journal behind the desk's back."""
+    """Change a journal that is not open."""
     connection = sqlite3.connect(journal_folder(path) / "journal.sqlite3")
     for statement in statements:
         connection.execute(statement)

@@ -101,12 +101,12 @@ class Served:
     @property
     def digest(self) -> str:
         """The digest of the model as it is, computed from its weights."""
-        return self.service.write(lambda: self.service.desk.model.digest()).result(30)
+        return self.service.write(lambda: self.service.served.journaled_model.model.digest()).result(30)
 
     @property
     def last(self) -> int:
         """How many records the journal has."""
-        return self.service.write(lambda: self.service.desk.journal.last()).result(30)
+        return self.service.write(lambda: self.service.served.journaled_model.journal.log.last_seq()).result(30)
 
     def exchange(self, request: bytes, *, end: bool = False) -> Answer:
         """Send bytes over a socket of their own, and return the answer; `end` says that nothing more will come."""

@@ -14,7 +14,7 @@ from support.corpora import made_up
 from support.paths import ROOT
 from thresher import Categorizer
 from thresher.datasets.document import Document
-from thresher.model.decisions import choose_policy
+from thresher.model.policies import choose_policy
 from thresher.model.presets import PRESETS
 from thresher.model.scoring import strong_rows
 

@@ -1,7 +1,6 @@
 """`thresher reproduce`: the paper's tables and claims, next to the published figures."""
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +12,7 @@ from thresher.cli.options import ForceOption, whole_number
 from thresher.cli.output_files import check_output, output_file
 
 if TYPE_CHECKING:
+    from thresher_reproduction.problem import Remark
     from thresher_reproduction.sections import Section
 
 PARTS = ("table1", "table2", "claims")
@@ -56,7 +56,7 @@ def _run(shell: Shell, part: str, quick: bool, seed: int) -> dict[str, Any]:
     from thresher.datasets.corpora.download import fetch
     from thresher.datasets.corpora.reuters21578 import NPM_ARCHIVES
 
-    tell: Callable[[str], None] = shell.remark
+    tell: Remark = shell.remark
     if fetch("reuters21578").match(NPM_ARCHIVES):
         tell("Reuters is read from a copy that lacks the text of 737 stories; THRESHER_DATA may name another")
     if part == "claims":
@@ -70,7 +70,7 @@ def _run(shell: Shell, part: str, quick: bool, seed: int) -> dict[str, Any]:
     return table2.run(documents, quick=quick, progress=tell)
 
 
-def _claims(quick: bool, seed: int, tell: Callable[[str], None]) -> dict[str, Any]:
+def _claims(quick: bool, seed: int, tell: "Remark") -> dict[str, Any]:
     from dataclasses import asdict
     from importlib import import_module
 

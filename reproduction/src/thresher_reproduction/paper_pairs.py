@@ -58,7 +58,7 @@ def draw_pairs(
         Number of each; the defaults are the paper's.
     """
     if choice not in CHOICES:
-        raise ParameterError.of("choice", choice, f"is unknown (allowed: {', '.join(CHOICES)})")
+        raise ParameterError.of("choice", choice, allowed=", ".join(CHOICES))
     draw = random.Random(seed)
     pools = select(documents, "modapte:train"), select(documents, "modapte:test")
     trains = _drawn(pools[0], n_pairs, n_train, draw, "n_train")
@@ -77,7 +77,7 @@ def _drawn(pool: list[Document], n_sets: int, size: int, draw: random.Random, na
     """Draw disjoint sets of documents, each in the order of the pool."""
     if n_sets < 1 or size < 1 or n_sets * size > len(pool):
         allowed = f"from 1, and n_pairs times it up to {len(pool):,}"
-        raise ParameterError.of(name, size, f"with n_pairs={n_sets!r} is out of range (allowed: {allowed})")
+        raise ParameterError.of(name, size, f"with n_pairs={n_sets!r}", allowed=allowed)
     places = draw.sample(range(len(pool)), n_sets * size)
     return [[pool[place] for place in sorted(places[start : start + size])] for start in range(0, len(places), size)]
 
@@ -98,7 +98,7 @@ def _at_random(
 
 def _enough(candidates: list[str], number: int) -> list[str]:
     if not 1 <= number <= len(candidates):
-        raise ParameterError.of("n_categories", number, f"is out of range (allowed: from 1 to {len(candidates)})")
+        raise ParameterError.of("n_categories", number, allowed=f"from 1 to {len(candidates)}")
     return candidates
 
 

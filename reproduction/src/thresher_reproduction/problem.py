@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 from thresher import metrics
 from thresher.datasets.document import Document
 from thresher.kernels.csr import Rows
+from thresher.rows.labels import as_truth, number_categories
 from thresher.rows.validation import select_rows
-from thresher.text.vectorizer import MOST_FEATURES, TextFeatures
+from thresher.text.limits import MAX_FEATURES
+from thresher.text.vectorizer import TextFeatures
 
-Progress = Callable[[str], None]
+Remark = Callable[[str], None]  # takes a line about the progress
 
 
 class Problem(NamedTuple):
@@ -34,7 +36,7 @@ class BreakEven(NamedTuple):
 
 
 def problem_of(
-    train: list[Document], test: list[Document], analyser: Any, min_count: int = 3, most: int = MOST_FEATURES
+    train: list[Document], test: list[Document], analyser: Any, min_count: int = 3, most: int = MAX_FEATURES
 ) -> Problem:
     """Count features and return the problem.
 
@@ -49,16 +51,12 @@ def problem_of(
 
 def labels_of(documents: list[Document], categories: list[str]) -> list[list[int]]:
     """Return the category numbers of each document."""
-    numbers = {name: number for number, name in enumerate(categories)}
-    return [[numbers[name] for name in document.categories if name in numbers] for document in documents]
+    return number_categories((document.categories for document in documents), categories)
 
 
 def truth_of(documents: list[Document], categories: list[str]) -> NDArray[np.bool_]:
     """Return the truth table, documents x categories."""
-    truth = np.zeros((len(documents), len(categories)), dtype=np.bool_)
-    for i, row in enumerate(labels_of(documents, categories)):
-        truth[i, row] = True
-    return truth
+    return as_truth(labels_of(documents, categories), len(categories))
 
 
 def break_even_of(scores: NDArray[Any], truth: NDArray[np.bool_]) -> BreakEven:

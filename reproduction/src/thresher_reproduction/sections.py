@@ -5,6 +5,7 @@ The terminal and the pages show them.
 
 from typing import Any, NamedTuple
 
+from thresher.support.units import format_percent
 from thresher_reproduction.table1 import PUBLISHED, VERSIONS
 
 COMPARABLE = (
@@ -53,11 +54,6 @@ def sections_of(result: dict[str, Any]) -> list[Section]:
     return {"table1": _table1, "table2": _table2, "claims": _claims}[result["table"]](result)
 
 
-def per_cent(value: float | None) -> str:
-    """Return a fraction as a percentage with one decimal, or a dash for None."""
-    return "–" if value is None else f"{100 * value:.1f}"
-
-
 def _table1(result: dict[str, Any]) -> list[Section]:
     found = []
     for choice, said in (("largest", "the ten largest categories"), ("random", "ten categories drawn at random")):
@@ -85,9 +81,8 @@ def _learner_cells(learner: str, rows: list[dict[str, Any]], measure: str) -> li
 
 
 def _with_error(row: dict[str, Any], measure: str) -> str:
-    return (
-        f"{per_cent(row[f'{measure}_break_even'])} ± {per_cent(row[f'{measure}_error'])} ({per_cent(row['published'])})"
-    )
+    measured, error = format_percent(row[f"{measure}_break_even"]), format_percent(row[f"{measure}_error"])
+    return f"{measured} ± {error} ({format_percent(row['published'])})"
 
 
 def _effects(result: dict[str, Any]) -> Section:
@@ -120,8 +115,9 @@ def _table2(result: dict[str, Any]) -> list[Section]:
         chosen = [row for row in result["rows"] if (row["split"], row["documents"]) == (split, documents)]
         rows = [
             [
-                row["system"], row["version"], per_cent(row["pooled_break_even"]), per_cent(row["micro_break_even"]),
-                per_cent(row["macro_break_even"]), per_cent(row["published"]), row["published_later"] or "–",
+                row["system"], row["version"],
+                *(format_percent(row[f"{kind}_break_even"]) for kind in ("pooled", "micro", "macro")),
+                format_percent(row["published"]), row["published_later"] or "–",
                 f"{row['seconds']:.1f}", f"{row['size']:,}", f"{row['features_kept']:,}",
             ]
             for row in chosen
@@ -165,7 +161,7 @@ def _standing(rows: list[dict[str, Any]]) -> list[str]:
             f"{who}: {_named(found, measure)}"
             for who, found in (("of the paper's rivals", rivals), ("of others", others))
         ]
-        said.append(f"Above BalancedWinnow+ by {measure} break-even ({per_cent(own)}) stand, {'; '.join(parts)}.")
+        said.append(f"Above BalancedWinnow+ by {measure} break-even ({format_percent(own)}) stand, {'; '.join(parts)}.")
     pooled = {row["system"] for row in rows if row["pooled_break_even"] > ours["pooled_break_even"]}
     reasons = [f"{name}: {why}" for name, why in WHY.items() if name in pooled]
     return [*said, *([f"Why: {'; '.join(reasons)}."] if reasons else [])]
@@ -176,7 +172,7 @@ def _is_ours(row: dict[str, Any]) -> bool:
 
 
 def _named(rows: list[dict[str, Any]], measure: str) -> str:
-    return ", ".join(f"{row['system']} {per_cent(row[f'{measure}_break_even'])}" for row in rows) or "none"
+    return ", ".join(f"{row['system']} {format_percent(row[f'{measure}_break_even'])}" for row in rows) or "none"
 
 
 def _claims(result: dict[str, Any]) -> list[Section]:

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from thresher.model.settings import complete_settings, new_learner
+from thresher.model.factories import new_learner
+from thresher.model.settings import ModelSettings
 
 WORDS, LEMMAS, PHRASES = "words", "nouns-and-verbs", "words+sparse:2:3+sparse:3:3"
 
@@ -26,7 +27,7 @@ class System(NamedTuple):
 
 
 def _ours(learner: str) -> Callable[[], Any]:
-    return lambda: new_learner(complete_settings("paper", {"learner": learner}))
+    return lambda: new_learner(ModelSettings.complete("paper", {"learner": learner}))
 
 
 def _rival(module: str, name: str, **settings: Any) -> Callable[[], Any]:

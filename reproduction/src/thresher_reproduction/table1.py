@@ -19,7 +19,7 @@ from thresher.learners import BalancedWinnow, Perceptron, PositiveWinnow
 from thresher.metrics.significance import sign_test
 from thresher.text.vectorizer import TextFeatures
 from thresher_reproduction.paper_pairs import CHOICES, Pair, draw_pairs
-from thresher_reproduction.problem import Progress, break_even_of, labels_of, part_of, truth_of, with_least
+from thresher_reproduction.problem import Remark, break_even_of, labels_of, part_of, truth_of, with_least
 
 DRAWS, QUICK_DRAWS = 20, 3
 ANALYSER, MIN_COUNT, MAX_PASSES = "nouns-and-verbs", 3, 50
@@ -75,7 +75,7 @@ class Counted(NamedTuple):
 
 
 def run(
-    documents: list[Document], *, quick: bool = False, seed: int = 0, progress: Progress | None = None
+    documents: list[Document], *, quick: bool = False, seed: int = 0, progress: Remark | None = None
 ) -> dict[str, Any]:
     """Return the rows of the table and the verdicts on the paper's effects, for both choices of categories."""
     pool = select(documents, "modapte:train") + select(documents, "modapte:test")

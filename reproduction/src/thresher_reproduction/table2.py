@@ -13,7 +13,7 @@ import numpy as np
 
 from thresher.datasets.corpora.reuters21578 import select
 from thresher.datasets.document import Document
-from thresher_reproduction.problem import Problem, Progress, break_even_of, problem_of
+from thresher_reproduction.problem import Problem, Remark, break_even_of, problem_of
 from thresher_reproduction.systems import PHRASES, SYSTEMS, System
 
 SPLITS = ("modapte", "modapte, labelled", "modlewis")
@@ -21,7 +21,7 @@ FEWEST = 3  # the paper's minimum number of occurrences of a feature
 PHRASES_FEWEST, MOST_FEATURES = 2, 2**24
 
 
-def run(documents: list[Document], *, quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
+def run(documents: list[Document], *, quick: bool = False, progress: Remark | None = None) -> dict[str, Any]:
     """Return the rows of the table, by split and by system."""
     rows = []
     for split in SPLITS:
@@ -52,7 +52,7 @@ def parts(documents: list[Document], split: str) -> tuple[list[Document], list[D
     return train, test
 
 
-def _tell(progress: Progress | None, what: str) -> None:
+def _tell(progress: Remark | None, what: str) -> None:
     if progress:
         progress(what)
 

@@ -15,7 +15,7 @@ from thresher.audit.near_duplicates import Links, groups, linked
 from thresher.datasets.category_names import category_set
 from thresher.datasets.document import Document
 from thresher.errors import DataError, TextError
-from thresher.model.settings import check_settings, complete_settings
+from thresher.model.settings import ModelSettings
 from thresher.support.progress import Report, Step
 from thresher.text.analysers import Text
 from thresher.text.vectorizer import TextFeatures
@@ -198,11 +198,10 @@ def audit(
     [('odd', 'missing', 'grain'), ('odd', 'wrong', 'energy')]
     """
     training, held_out = list(documents), list(test or ())
-    chosen = complete_settings(preset, {"max_passes": PASSES} | settings | {"folds": folds, "seed": seed})
-    check_settings(chosen)
-    named = _category_sets(training, held_out)
+    chosen = ModelSettings.complete(preset, {"max_passes": PASSES} | settings | {"folds": folds, "seed": seed})
+    named = _category_sets(training)
     texts = [document.content for document in training + held_out]
-    links, empty = _compared(texts, chosen["n_threads"], progress)
+    links, empty = _compared(texts, chosen.parameters.n_threads, progress)
     notes: list[str] = []
     judged = _judged(chosen, texts[: len(training)], named, notes, progress)
     return Audit(
@@ -219,15 +218,13 @@ def audit(
     )
 
 
-def _category_sets(training: list[Document], held_out: list[Document]) -> list[list[str]]:
-    """Return the categories of the training documents, after the checks that apply to all documents."""
-    for number, document in enumerate(training + held_out):
-        if document.features is not None:
-            where = document.place or f"document {document.id or number}"
-            raise DataError(f"{where}: features instead of text (the audit reads words; give it the texts)")
+def _category_sets(training: list[Document]) -> list[list[str]]:
+    """Return the categories of the training documents, or raise a DataError if there are none."""
     named = [category_set(document.categories) for document in training]
     if not any(named):
-        raise DataError("no document has a category, so there is nothing to audit (name the column of the categories)")
+        raise DataError(
+            "no document has a category, so there is nothing to audit", hint="name the column of the categories"
+        )
     return named
 
 
@@ -235,7 +232,7 @@ def _category_sets(training: list[Document], held_out: list[Document]) -> list[l
 
 
 def _judged(
-    settings: dict[str, Any], texts: list[Text], named: list[list[str]], notes: list[str], progress: Report | None
+    settings: ModelSettings, texts: list[Text], named: list[list[str]], notes: list[str], progress: Report | None
 ) -> Judged:
     """Return the suspects and the break-even point of each category; if none can be judged, add why to `notes`."""
     try:

@@ -6,9 +6,9 @@ is contradicted, since a wrong label usually replaces a right one (docs/audit.md
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +19,15 @@ from thresher.kernels.reproducible_math import sigmoid
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.metrics import break_even
 from thresher.model.decisions import calibrate
-from thresher.model.settings import new_learner
+from thresher.model.factories import new_learner, strengthen
+from thresher.model.settings import ModelSettings
 from thresher.model.threshold_tuning import fold_here, held_out_scores
 from thresher.model.thresholds import Scores, Truth, tune_thresholds
 from thresher.rows.folds import folds
+from thresher.rows.labels import as_truth, listed_labels, number_categories
 from thresher.rows.validation import select_rows
 from thresher.support.progress import Report, reporter
 from thresher.text.analysers import Text
-from thresher.text.tfidf import WEIGHED, inverse_frequencies, weighed
 from thresher.text.vectorizer import TextFeatures
 
 Ints = NDArray[np.int64]
@@ -74,21 +75,21 @@ class Doubts(NamedTuple):
 
 
 def judge(
-    settings: Mapping[str, Any], texts: list[Text], named: list[list[str]], notes: list[str], report: Report | None
+    settings: ModelSettings, texts: list[Text], named: list[list[str]], notes: list[str], report: Report | None
 ) -> Judged:
     """Return the doubtful labels of the texts, or raise a TextError that says why none can be judged.
 
     If only some are judged, `notes` says which.
     """
-    _check_enough(len(texts), settings["folds"])
+    _check_enough(len(texts), settings.folds)
     names = _judged_names(named, notes)
-    features = TextFeatures(*(settings[name] for name in ("analyser", "min_count", "max_features", "n_threads")))
+    features = TextFeatures(settings.analyser, settings.min_count, settings.max_features, settings.parameters.n_threads)
     rows = features.fit(texts)
     present = np.flatnonzero(np.diff(rows.indptr))
-    _check_enough(len(present), settings["folds"])
+    _check_enough(len(present), settings.folds)
     collection = _collection(settings, select_rows(rows, present), [named[i] for i in present], names)
     scores, doubts = _judgements(settings, collection, report)
-    probabilities, disagrees = _probabilities(doubts, scores, collection.truth, settings["theta"])
+    probabilities, disagrees = _probabilities(doubts, scores, collection.truth, settings.parameters.theta)
     suspects = compress(_named(doubts, collection.truth, probabilities, names, features), disagrees)
     return Judged(
         [suspect._replace(document=int(present[suspect.document])) for suspect in suspects],
@@ -113,15 +114,10 @@ def _judged_names(named: list[list[str]], notes: list[str]) -> list[str]:
     return sorted(enough[:most])
 
 
-def _collection(settings: Mapping[str, Any], rows: Rows, named: list[list[str]], names: list[str]) -> Collection:
-    numbers = {name: number for number, name in enumerate(names)}
-    labels = [[numbers[name] for name in row if name in numbers] for row in named]
-    truth = np.zeros((len(labels), len(names)), dtype=np.bool_)
-    for document, row in enumerate(labels):
-        truth[document, row] = True
-    strength = settings["strength"]
-    strong = weighed(rows, inverse_frequencies(rows), strength) if strength in WEIGHED else rows
-    return Collection(strong, labels, truth)
+def _collection(settings: ModelSettings, rows: Rows, named: list[list[str]], names: list[str]) -> Collection:
+    labels = number_categories(named, names)
+    strong, _ = strengthen(settings.changed({"bias": 0.0}), rows)
+    return Collection(strong, labels, as_truth(labels, len(names)))
 
 
 def _suspicions(scores: Scores, truth: Truth, theta: float) -> Scores:
@@ -148,16 +144,18 @@ def _worst(suspicions: Scores) -> Truth:
     return chosen
 
 
-def _judgements(settings: Mapping[str, Any], collection: Collection, report: Report | None) -> tuple[Scores, Doubts]:
+def _judgements(settings: ModelSettings, collection: Collection, report: Report | None) -> tuple[Scores, Doubts]:
     """Return held-out scores and doubts after two rounds; the second does not learn from the worst of the first."""
     rows, labels, truth = collection
     score_fold = fold_here(settings, rows, labels, truth.shape[1])
-    scores = held_out_scores(settings["folds"], truth, np.arange(len(labels)), score_fold, report)
-    return _second_round(settings, collection, _worst(_suspicions(scores, collection.truth, settings["theta"])), report)
+    scores = held_out_scores(settings.folds, truth, np.arange(len(labels)), score_fold, report)
+    return _second_round(
+        settings, collection, _worst(_suspicions(scores, collection.truth, settings.parameters.theta)), report
+    )
 
 
 def _second_round(
-    settings: Mapping[str, Any], collection: Collection, left_out: Truth, report: Report | None
+    settings: ModelSettings, collection: Collection, left_out: Truth, report: Report | None
 ) -> tuple[Scores, Doubts]:
     """Return held-out scores by models trained on trusted documents only, and where they differ from the labels."""
     rows, _, truth = collection
@@ -165,8 +163,8 @@ def _second_round(
     doubts = []
     for learner, outside in _learners(settings, collection, left_out, report):
         held_out = select_rows(rows, outside)
-        scores[outside] = learner.score(held_out)
-        suspicions = _suspicions(scores[outside], truth[outside], settings["theta"])
+        scores[outside] = learner.score_rows(held_out)
+        suspicions = _suspicions(scores[outside], truth[outside], settings.parameters.theta)
         documents, categories = np.nonzero(np.isfinite(suspicions))
         signs = np.where(truth[outside[documents], categories], -1, 1)
         found = zip(documents.tolist(), categories.tolist(), signs.tolist(), strict=True)
@@ -176,24 +174,23 @@ def _second_round(
 
 
 def _learners(
-    settings: Mapping[str, Any], collection: Collection, left_out: Truth, report: Report | None
+    settings: ModelSettings, collection: Collection, left_out: Truth, report: Report | None
 ) -> Iterator[tuple[MistakeDrivenLearner, Ints]]:
     """Yield for each fold a learner trained on the trusted documents outside it, and the documents inside."""
     rows, labels, truth = collection
-    count, parts = settings["folds"], folds(truth, settings["folds"])
+    count, parts = settings.folds, folds(truth, settings.folds)
     for fold in range(count):
         taught = np.flatnonzero((parts != fold) & ~left_out)
         progress = reporter(f"judge {fold + 1}/{count}", report)
         learner = new_learner(settings)
-        learner.fit(
-            select_rows(rows, taught), [labels[i] for i in taught], n_categories=truth.shape[1], progress=progress
-        )
+        own = listed_labels([labels[i] for i in taught])
+        learner.fit_rows(select_rows(rows, taught), own, truth.shape[1], progress)
         yield learner, np.flatnonzero(parts == fold)
 
 
 def _words(learner: MistakeDrivenLearner, rows: Rows, row: int, category: int, sign: int) -> list[tuple[int, float]]:
     """Return the few features that speak most for a category (sign 1) or against it (-1), with their contributions."""
-    own = learner.strengths(select_rows(rows, np.array([row])))
+    own = select_rows(rows, np.array([row]))
     contributions = own.data * learner.category_weights(category, own.indices)
     best = np.argsort(-sign * contributions, kind="stable")[:MOST_WORDS]
     return [(int(own.indices[i]), float(contributions[i])) for i in best if sign * contributions[i] > 0]

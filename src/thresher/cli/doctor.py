@@ -21,11 +21,12 @@ _EXTRAS = (
     "scikit-learn",
     "scipy",
     "pyarrow",
-    "zstandard",
+    *(() if sys.version_info >= (3, 14) else ("backports.zstd",)),
     "matplotlib",
     "jinja2",
     "lemminflect",
     "fastapi",
+    "prometheus-client",
     "distributed",
 )
 # Before this version, two simultaneous checkpoints may damage a database in WAL mode; two older branches are fixed too.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from thresher.support.filesystem import anyone_may_write, file_system_of, is_remote, reason_to_distrust
+from thresher.support.filesystem import anyone_may_write, file_system_of, find_distrust, is_remote
 
 _LITTLE_ROOM = 100 * 10**6  # bytes
 
@@ -65,14 +65,14 @@ def _room(place: Path) -> Check:
 
 
 def _journal(model: Path, folder: Path) -> Check:
-    from thresher.journal.database import FILE, Journal
+    from thresher.journal.database import FILE
+    from thresher.journal.journal import Journal
     from thresher.journal.lock import LOCK, owner_of, was_left_open
     from thresher.model_file.io import read_model
 
     log = folder / f"{FILE}-wal"
-    if folder.exists() and (reason := reason_to_distrust(folder)):
-        found, _, advice = reason.rpartition(" (")
-        return Check("journal", found, False, advice.removesuffix(")"))
+    if folder.exists() and (distrust := find_distrust(folder)):
+        return Check("journal", f"{distrust.path}: {distrust.problem}", False, distrust.hint)
     if (owner := owner_of(folder)) is not None:
         return Check("journal", f"{folder}, open in process {owner}", True)
     if log.exists() and not (folder / FILE).exists():

@@ -1,5 +1,6 @@
 """`thresher evaluate` and `thresher compare`: evaluate a model, and test whether two differ."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,12 +20,14 @@ from thresher.cli.options import (
 )
 from thresher.cli.output_files import check_output, output_file
 from thresher.cli.train import labelled_documents
+from thresher.support.units import format_percent
 
 if TYPE_CHECKING:
     from thresher.datasets.document import Document
     from thresher.evaluation import Evaluation
 
 _SHOWN = 30
+_percent = partial(format_percent, missing="-")
 
 
 def evaluate(
@@ -89,12 +92,12 @@ def show_summary(shell: Shell, evaluation: "Evaluation", title: str, intervals: 
     """Write the measures over all categories."""
     found = evaluation.summary(intervals=intervals)
     rows = [
-        ["pooled", per_cent(found["pooled_break_even"]), "", "", ""],
+        ["pooled", _percent(found["pooled_break_even"]), "", "", ""],
         *(
             [
                 kind,
-                per_cent(found[f"{kind}_break_even"]),
-                *(per_cent(found[kind][of]) for of in ("precision", "recall", "f1")),
+                _percent(found[f"{kind}_break_even"]),
+                *(_percent(found[kind][of]) for of in ("precision", "recall", "f1")),
             ]
             for kind in ("micro", "macro")
         ),
@@ -105,7 +108,7 @@ def show_summary(shell: Shell, evaluation: "Evaluation", title: str, intervals: 
         rows,
     )
     for name, ends in found.get("intervals", {}).items():
-        shell.say(f"{name.replace('_', ' ')}: {per_cent(ends['low'])} to {per_cent(ends['high'])} (95 %)")
+        shell.say(f"{name.replace('_', ' ')}: {_percent(ends['low'])} to {_percent(ends['high'])} (95 %)")
     if evaluation.unknown_categories:
         names = ", ".join(list(evaluation.unknown_categories)[:5])
         shell.remark(f"the model does not know {len(evaluation.unknown_categories)} of the categories: {names}")
@@ -116,19 +119,14 @@ def show_categories(shell: Shell, evaluation: "Evaluation") -> None:
     rows = sorted(evaluation.summary()["per_category"], key=lambda row: -row["positives"])
     cells = [
         [
-            row["category"], str(row["positives"]), per_cent(row["break_even"]), per_cent(row["precision"]),
-            per_cent(row["recall"]), per_cent(row["f1"]), bar(row["f1"]),
+            row["category"], str(row["positives"]), _percent(row["break_even"]), _percent(row["precision"]),
+            _percent(row["recall"]), _percent(row["f1"]), bar(row["f1"]),
         ]
         for row in rows[:_SHOWN]
     ]  # fmt: skip
     shell.table("", ["category", " documents", " break-even", " precision", " recall", " F1", ""], cells)
     if len(rows) > _SHOWN:
         shell.say(f"... and {len(rows) - _SHOWN} smaller categories (--json has them all)")
-
-
-def per_cent(value: float | None) -> str:
-    """Return a fraction as a percentage with one decimal."""
-    return "-" if value is None else f"{100 * value:.1f}"
 
 
 def bar(value: float | None, width: int = 15) -> str:
@@ -181,7 +179,7 @@ def compare(
 def _show_comparison(shell: Shell, found: dict[str, Any], title: str) -> None:
     rows = [
         [
-            name.replace("_", " "), per_cent(test["first"]), per_cent(test["second"]),
+            name.replace("_", " "), _percent(test["first"]), _percent(test["second"]),
             f"{100 * test['difference']:+.1f}", f"{test['p_value']:.4f}",
         ]
         for name, test in found["tests"].items()

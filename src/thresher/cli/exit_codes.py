@@ -72,7 +72,12 @@ def one_line(error: BaseException) -> str:
         said = "interrupted"
     elif isinstance(error, TerminatedError):
         said = "terminated"
-    elif isinstance(error, ThresherError | OSError):
+    elif isinstance(error, ThresherError):
+        from thresher.cli.options import as_option
+
+        place, message = error.place(), error.message(as_option)
+        said = f"{place}: {message}" if place else message
+    elif isinstance(error, OSError):
         said = str(error)
     else:
         said = f"{type(error).__name__}: {error}; this is a bug (run again with --debug and report what it prints)"

@@ -67,7 +67,7 @@ def _described(model: "Categorizer", path: Path, words: int) -> dict[str, Any]:
     return {
         "digest": model.digest(),
         "preset": model.state.preset,
-        "learner": model.settings["learner"],
+        "learner": model.state.settings.learner,
         "categories": len(model.categories),
         "features": model.state.features.vocabulary.count,
         "bytes": path.stat().st_size,

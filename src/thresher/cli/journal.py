@@ -13,12 +13,12 @@ import typer
 
 from thresher.cli.console import Shell
 from thresher.cli.exit_codes import OutputError, UsageError
-from thresher.cli.loading import opened_desk, saying_what_is_kept
+from thresher.cli.loading import open_journaled_model, report_saved_on_failure
 from thresher.cli.options import JournalAnywayOption, JournalOption, ModelArgument, whole_number
 from thresher.support.units import counted
 
 if TYPE_CHECKING:
-    from thresher.journal.database import Journal
+    from thresher.journal.journal import Journal
     from thresher.journal.journaled_model import JournaledModel
 
 ACTIONS = ("check", "export", "write", "backup", "forget", "skip")
@@ -45,12 +45,12 @@ def undo(
     if id is not None and (user is not None or since is not None):
         raise UsageError("--id names one correction (leave --user and --since out)")
     number, first = whole_number("--record", record), _time(since) if since is not None else None
-    with opened_desk(model, shell, new=False, folder=journal, anyway=journal_anyway) as desk:
-        found = desk.journal.active(id=id, user=user, since=first, seq=number)
-        before = desk.model.digest()
-        with saying_what_is_kept(desk, shell, "1 undo"):
-            desk.undo(uuid4().hex, list(found))
-            digest = desk.write_model()
+    with open_journaled_model(model, shell, new=False, folder=journal, anyway=journal_anyway) as journaled_model:
+        found = journaled_model.journal.corrections.find_ids(id=id, user=user, since=first, seq=number)
+        before = journaled_model.model.digest()
+        with report_saved_on_failure(journaled_model, shell, "1 undo"):
+            journaled_model.undo(uuid4().hex, list(found))
+            digest = journaled_model.write_model()
     if shell.json:
         shell.emit({"undone": list(found.values()), "digest_before": before, "digest": digest, "model": str(model)})
         return
@@ -84,7 +84,7 @@ def journal(
 
     thresher journal export desk.thresher > corrections.jsonl
     """
-    from thresher.journal.database import Journal
+    from thresher.journal.journal import Journal
     from thresher.journal.journaled_model import journal_folder
 
     if action not in ACTIONS:
@@ -120,27 +120,25 @@ def journal(
 def _check(shell: Shell, model: Path, folder: Path, anyway: bool) -> None:
     from thresher.errors import JournalError
 
-    with opened_desk(model, shell, new=False, folder=folder, anyway=anyway) as desk:
-        faults = desk.journal.check()
+    with open_journaled_model(model, shell, new=False, folder=folder, anyway=anyway) as journaled_model:
+        faults = journaled_model.journal.find_damage()
         if faults:
-            raise JournalError(f"{desk.journal.path}: {'; '.join(faults[:3])}")
-        digest = desk.model.digest()
-        if desk.replayed_digest() != digest:
+            raise JournalError(f"{journaled_model.journal.path}: {'; '.join(faults[:3])}")
+        digest = journaled_model.model.digest()
+        if journaled_model.compute_replayed_digest() != digest:
             advice = "move all of its snapshots but the first away to take what the records give"
             raise JournalError(f"{folder}: its records give another model than it holds ({advice})")
-        undone = sum(record.undone_by is not None for record in desk.journal.records())
-        found = {"records": desk.position, "undone": undone, "digest": digest, "remarks": desk.remarks}
+        undone = sum(record.undone_by is not None for record in journaled_model.journal.log.read())
+        count, remarks = journaled_model.position, journaled_model.remarks
     if shell.json:
-        shell.emit(found)
+        shell.emit({"records": count, "undone": undone, "digest": digest, "remarks": remarks})
     else:
-        shell.say(
-            f"{found['records']:,} records, {undone:,} of them undone; replayed digest {str(found['digest'])[:12]}"
-        )
+        shell.say(f"{count:,} records, {undone:,} of them undone; replayed digest {digest[:12]}")
 
 
 def _write(shell: Shell, model: Path, folder: Path, anyway: bool) -> None:
-    with opened_desk(model, shell, new=False, folder=folder, anyway=anyway) as desk:
-        digest = desk.write_model()
+    with open_journaled_model(model, shell, new=False, folder=folder, anyway=anyway) as journaled_model:
+        digest = journaled_model.write_model()
     if shell.json:
         shell.emit({"model": str(model), "digest": digest})
     else:
@@ -148,16 +146,16 @@ def _write(shell: Shell, model: Path, folder: Path, anyway: bool) -> None:
 
 
 def _export(shell: Shell, opened: "Journal") -> None:
-    from thresher.journal.category_history import Renames
-    from thresher.journal.database import exported
+    from thresher.journal.category_history import CategoryHistory
+    from thresher.journal.export import export_correction
 
-    forgotten, renames = 0, Renames.of(opened)
-    for record in opened.records():
+    forgotten, renames = 0, CategoryHistory.read(opened)
+    for record in opened.log.read():
         if record.kind == "correction" and record.undone_by is None:
             if record.text is None:
                 forgotten += 1
             else:
-                shell.emit(exported(record, renames.renamed(record)))
+                shell.emit(export_correction(record, renames.translate_body(record)))
     if forgotten:
         shell.remark(f"{forgotten} corrections have no text any more, and are left out")
 
@@ -177,7 +175,7 @@ def _service_of(journal: Path, anyway: bool = False) -> dict[str, Any] | None:
 
     from thresher.journal.database import ADDRESS
     from thresher.journal.lock import owner_of
-    from thresher.support.filesystem import reason_to_distrust
+    from thresher.support.filesystem import find_distrust
 
     owner, path = owner_of(journal), journal / ADDRESS
     if owner is None or not path.is_file():
@@ -185,7 +183,7 @@ def _service_of(journal: Path, anyway: bool = False) -> dict[str, Any] | None:
     user = journal.stat().st_uid if os.geteuid() == 0 else os.geteuid()
     if path.is_symlink() or path.lstat().st_uid not in (0, user):
         return None
-    if not anyway and reason_to_distrust(journal, user):
+    if not anyway and find_distrust(journal, user):
         return None
     try:
         where = json.loads(path.read_bytes())
@@ -245,28 +243,28 @@ def _backup(shell: Shell, opened: "Journal", folder: Path) -> None:
     _check_new(folder)
     backup(opened, folder)
     if shell.json:
-        shell.emit({"records": opened.last(), "folder": str(folder)})
+        shell.emit({"records": opened.log.last_seq(), "folder": str(folder)})
     else:
-        shell.say(f"Wrote {opened.last():,} records to {folder}")
+        shell.say(f"Wrote {opened.log.last_seq():,} records to {folder}")
 
 
 def _forget(shell: Shell, model: Path, folder: Path, id: str, hard: bool, anyway: bool) -> None:
     from thresher.errors import JournalError
 
-    with opened_desk(model, shell, new=False, folder=folder, anyway=anyway) as desk:
-        record, copies = desk.journal.by_id(id), desk.copies()
+    with open_journaled_model(model, shell, new=False, folder=folder, anyway=anyway) as journaled_model:
+        record, copies = journaled_model.journal.log.find(id), journaled_model.find_copies()
         if record is None or record.kind != "correction":
             advice = f" (these may hold it: {', '.join(map(str, copies))})" if copies else ""
-            raise JournalError(f"{desk.journal.path}: there is no correction {id!r}{advice}")
-        standing = desk.journal.same_text(record.seq, undone=False)
+            raise JournalError(f"{journaled_model.journal.path}: there is no correction {id!r}{advice}")
+        standing = journaled_model.journal.log.find_same_text(record.seq, undone=False)
         others = [other.id for other in standing if hard or other.text is not None]
-        undone = desk.journal.same_text(record.seq, undone=True)
+        undone = journaled_model.journal.log.find_same_text(record.seq, undone=True)
         if hard and record.undone_by is None:
-            _undo_to_forget(desk, record.seq)
+            _undo_to_forget(journaled_model, record.seq)
         for seq in (*(other.seq for other in undone), record.seq):  # itself last: after a kill, the user can retry
-            (desk.forget_correction if hard else desk.forget_text)(seq)
+            (journaled_model.forget_correction if hard else journaled_model.forget_text)(seq)
         if hard:
-            desk.write_model()
+            journaled_model.write_model()
     if others:
         shell.remark(f"the same text was corrected as {', '.join(others)} too (forget it there as well)")
     if shell.json:
@@ -280,16 +278,16 @@ def _forget(shell: Shell, model: Path, folder: Path, id: str, hard: bool, anyway
         shell.remark(f"{model}: {remains}")
 
 
-def _undo_to_forget(desk: "JournaledModel", seq: int) -> None:
+def _undo_to_forget(journaled_model: "JournaledModel", seq: int) -> None:
     """Undo a correction; if later records need it, report that nothing was forgotten, and the alternatives."""
     from thresher.errors import JournalError
 
     try:
-        desk.undo(f"forget {uuid4().hex[:16]}", [seq])
+        journaled_model.undo(f"forget {uuid4().hex[:16]}", [seq])
     except JournalError as error:
         if type(error) is not JournalError:  # the disk or memory failed, and the message says what to do
             raise
-        commands = f"thresher undo {desk.path} --record NUMBER undoes a record"
+        commands = f"thresher undo {journaled_model.path} --record NUMBER undoes a record"
         instead = "forget without --hard deletes the text alone"
         raise JournalError(f"nothing was forgotten: {error} ({commands}; {instead})") from None
 

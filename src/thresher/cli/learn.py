@@ -8,7 +8,7 @@ from uuid import uuid4
 import typer
 
 from thresher.cli.console import Shell
-from thresher.cli.loading import has_journal, loaded_model, opened_desk, saying_what_is_kept
+from thresher.cli.loading import has_journal, loaded_model, open_journaled_model, report_saved_on_failure
 from thresher.cli.options import (
     DataArgument,
     ForceOption,
@@ -16,7 +16,6 @@ from thresher.cli.options import (
     JournalOption,
     ModelArgument,
     Read,
-    check_is_text,
 )
 from thresher.cli.output_files import check_model_output
 from thresher.support.units import counted
@@ -58,13 +57,14 @@ def learn(
         digest = categorizer.save(output)
     else:
         new = True if new_journal else None
-        with opened_desk(model, shell, new=new, folder=journal, anyway=journal_anyway) as desk:
-            categorizer = deepcopy(desk.model)
+        with open_journaled_model(model, shell, new=new, folder=journal, anyway=journal_anyway) as journaled_model:
+            categorizer = deepcopy(journaled_model.model)
             before, known, right_before = _tried(categorizer, corrections)
-            with saying_what_is_kept(desk, shell, counted(len(corrections), "correction", "corrections")):
+            count = counted(len(corrections), "correction", "corrections")
+            with report_saved_on_failure(journaled_model, shell, count):
                 for correction in corrections:
-                    correction.keep(desk, user)
-                digest = desk.write_model()
+                    correction.keep(journaled_model, user)
+                digest = journaled_model.write_model()
     shell.remarks_on(reading)
     record = {
         "documents": len(corrections),
@@ -114,19 +114,18 @@ class Correction(NamedTuple):
             found == set(self.accept) if self.complete else found >= set(self.accept) and not found & set(self.reject)
         )
 
-    def keep(self, desk: "JournaledModel", user: str) -> None:
+    def keep(self, journaled_model: "JournaledModel", user: str) -> None:
         """Teach a model that has a journal."""
         content, id = self.document.content, uuid4().hex
         if self.complete:
-            desk.correct(id, content, categories=self.accept, user=user)
+            journaled_model.correct(id, content, categories=self.accept, user=user)
         else:
-            desk.correct(id, content, accept=self.accept, reject=self.reject, user=user)
+            journaled_model.correct(id, content, accept=self.accept, reject=self.reject, user=user)
 
 
 def _correction(document: "Document", reading: "Reading", separator: str) -> Correction:
-    from thresher.errors import DataError, TextError
+    from thresher.errors import TextError
 
-    check_is_text(document)
     columns = document.columns or {}
     try:
         if "accept" in columns or "reject" in columns:
@@ -134,13 +133,13 @@ def _correction(document: "Document", reading: "Reading", separator: str) -> Cor
             return Correction(document, False, accept, reject)
         _check_is_labelled(document, reading)
     except TextError as error:
-        raise DataError(f"{document.place}: {error}") from None
+        raise error.at(document.place) from None
     return Correction(document, True, list(document.categories), [])
 
 
 def _learned(model: "Categorizer", correction: Correction) -> bool:
     """Teach one correction; return whether the model agreed with it before."""
-    from thresher.errors import DataError, TextError
+    from thresher.errors import TextError
 
     agreed, content = correction.agrees(model), correction.document.content
     try:
@@ -149,7 +148,7 @@ def _learned(model: "Categorizer", correction: Correction) -> bool:
         else:
             model.learn(content, correction.accept, correction.reject)
     except TextError as error:
-        raise DataError(f"{correction.document.place}: {str(error).removeprefix('text 0: ')}") from None
+        raise error.at(correction.document.place) from None
     return agreed
 
 
@@ -171,4 +170,5 @@ def _check_is_labelled(document: "Document", reading: "Reading") -> None:
     columns = reading.columns.categories if reading.columns else None
     silent = reading.format == "text" if columns is None else not set(columns) & (document.columns or {}).keys()
     if silent and not document.categories:
-        raise TextError('there are neither categories nor columns "accept" or "reject" (name them with --categories)')
+        hint = "name the column with {categories=COLUMN}"
+        raise TextError('there are neither categories nor columns "accept" or "reject"', hint=hint)

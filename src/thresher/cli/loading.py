@@ -26,46 +26,46 @@ def loaded_model(path: Path | str, threads: str | None = None) -> "Categorizer":
 
 def has_journal(path: Path, folder: Path | None = None) -> bool:
     """Return whether a model file has a journal: in the given folder, or next to the file."""
-    from thresher.journal.database import Journal
+    from thresher.journal.journal import Journal
     from thresher.journal.journaled_model import journal_folder
 
     return Journal.is_in(folder or journal_folder(path))
 
 
 @contextmanager
-def opened_desk(
+def open_journaled_model(
     path: Path, shell: "Shell", new: bool | None = None, folder: Path | None = None, anyway: bool = False
 ) -> "Iterator[JournaledModel]":
     """Yield the model in a file with its journal, and write the journal's remarks."""
     import_numba()
     from thresher.journal.journaled_model import JournaledModel
 
-    desk = JournaledModel(path, folder, new=new, anyway=anyway)
-    shown = len(desk.remarks)
+    journaled_model = JournaledModel(path, folder, new=new, anyway=anyway)
+    shown = len(journaled_model.remarks)
     try:
-        with desk:
-            for remark in desk.remarks[:shown]:
+        with journaled_model:
+            for remark in journaled_model.remarks[:shown]:
                 shell.remark(remark)
-            yield desk
+            yield journaled_model
     finally:  # remarks added meanwhile
-        for remark in desk.remarks[shown:]:
+        for remark in journaled_model.remarks[shown:]:
             shell.remark(remark)
 
 
 @contextmanager
-def saying_what_is_kept(desk: "JournaledModel", shell: "Shell", of: str) -> "Iterator[None]":
+def report_saved_on_failure(journaled_model: "JournaledModel", shell: "Shell", of: str) -> "Iterator[None]":
     """Report how many corrections were saved if the block fails.
 
     Sent again, they would be saved twice.
     """
-    before = desk.position
+    before = journaled_model.position
     try:
         yield
     except BaseException:
         with suppress(Exception):
-            if kept := desk.journal.last() - before:
-                advice = f"do not give that again; thresher journal write {desk.path} writes the model"
-                shell.remark(f"{desk.journal.folder}: has kept {kept:,} of {of} ({advice})")
+            if kept := journaled_model.journal.log.last_seq() - before:
+                advice = f"do not give that again; thresher journal write {journaled_model.path} writes the model"
+                shell.remark(f"{journaled_model.journal.folder}: has kept {kept:,} of {of} ({advice})")
         raise
 
 

@@ -7,6 +7,7 @@ import errno
 import inspect
 import logging
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,12 @@ import typer
 
 from thresher.cli.console import Shell
 from thresher.cli.exit_codes import UsageError
-from thresher.errors import ParameterError
+from thresher.datasets.options import ReadOptions
+from thresher.errors import ParameterError, as_argument
+from thresher.learners.settings import PAPER
+from thresher.model.presets import PRESETS
+from thresher.model.settings import all_settings
+from thresher.support.settings import Setting, settings_of
 
 if TYPE_CHECKING:
     from thresher.datasets.document import Document
@@ -83,28 +89,18 @@ class Read:
 
 
 def text_documents(shell: Shell, reading: "Reading") -> "list[Document]":
-    """Return all documents of a reading, which must have text, and write its remarks."""
+    """Return all documents of a reading, and write its remarks."""
     documents = list(reading)
     shell.remarks_on(reading)
-    for document in documents[:1]:
-        check_is_text(document)
     return documents
 
 
-def check_is_text(document: "Document") -> "Document":
-    """Return the document, or raise an error if it has features instead of text, which a model cannot read."""
-    if document.features is not None:
-        advice = "the learners in Python take them, as thresher.BalancedWinnow"
-        raise UsageError(f"{document.place}: features instead of text ({advice})")
-    return document
-
-
 class Settings(NamedTuple):
-    """A preset and the settings given in addition; `places` says where those from a file were set."""
+    """A preset and the settings given in addition; `places` holds the file of each that comes from one."""
 
     preset: str
     given: dict[str, Any]
-    places: dict[str, str]
+    places: dict[str, Path]
 
 
 class ClusterOptions(NamedTuple):
@@ -114,84 +110,48 @@ class ClusterOptions(NamedTuple):
     files: tuple[Path | None, Path | None, Path | None]
 
 
-# name: (metavar, help)
-READING = {
-    "format": ("NAME", "jsonl, csv, tsv, parquet, fasttext, libmultilabel, svmlight, text, sgml, folders or files."),
-    "text": ("COLUMN", "Column with the text; may be given more than once."),
-    "categories": ("COLUMN", "Column with the categories; may be given more than once."),
-    "id": ("COLUMN", "Column with the document's id."),
-    "separator": ("TEXT", "What separates categories in one cell (| in CSV)."),
-    "delimiter": ("CHARACTER", "What separates columns."),
-    "encoding": ("NAME", "Encoding of the input (utf-8)."),
-    "decode_errors": ("NAME", "strict, or replace bytes that do not fit."),
-    "max_bad": ("N", "Skip at most this number of records that cannot be read."),
-    "longest": ("BYTES", "Refuse longer records (1,000,000)."),
-    "label_prefix": ("TEXT", "What marks a category in fastText's format (__label__)."),
-}
-READING_FLAGS = {
-    "skip_bad": ("--skip-bad", "Skip records that cannot be read, and say how many."),
-    "allow_empty": ("--allow-empty", "Take input without documents."),
-    "quoting": ("--quoting/--no-quoting", "Whether quotes enclose fields in CSV and TSV."),
-}
+# --labelled is not an option: each verb knows whether it needs categories.
+READING = {name: one for name, one in settings_of(ReadOptions).items() if name != "labelled"}
+_FORMATS = "jsonl, csv, tsv, parquet, fasttext, libmultilabel, text, sgml, folders or files"
 REPEATABLE = ("text", "categories")
-_PRESETS = "fast, default, best or paper"
-SETTINGS = {
-    "preset": ("NAME", f"Where the settings start from: {_PRESETS}."),
-    "learner": ("NAME", "balanced-winnow, regularized-winnow, positive-winnow or perceptron."),
-    "analyser": ("SPEC", "Features, as words, words+ngrams:2+title or nouns-and-verbs."),
-    "min_count": ("N", "Least occurrences of a feature."),
-    "max_features": ("N", "Most features."),
-    "strength": ("NAME", "binary, linear, sqrt, tfidf or cosine."),
-    "theta": ("X", "The threshold."),
-    "alpha": ("X", "The promotion."),
-    "beta": ("X", "The demotion."),
-    "size": ("X", "Regularized Winnow: where w+ and w- start."),
-    "rate": ("X", "Regularized Winnow: how fast a document pushes."),
-    "cap": ("X", "Regularized Winnow: how far a negative document may push."),
-    "positive_cap": ("X", "Regularized Winnow: how far a positive document may push."),
-    "bias": ("X", "Strength of a feature that every document has, with tfidf or cosine strengths."),
-    "threshold_range": ("LOW,HIGH", "Scores that are mistakes in training, or none."),
-    "average_active": ("X", "The average number of active features, or none to measure it."),
-    "max_passes": ("N", "Most passes."),
-    "seed": ("N", "Seed of the order of documents."),
-    "discard_range": ("RANGE", "initial, zero or LOW,HIGH."),
-    "discard_below": ("X", "Discard when mistakes fall below this share of the documents."),
-    "discard_by_pass": ("N", "Discard after this pass at the latest."),
-    "late_start": ("NAME", "What late features weigh: zero or initial."),
-    "policy": ("NAME", "auto, above, at-least-one, exactly-one or at-most-K."),
-    "thresholds": ("GOAL", "fixed, or tuned for f1, macro-f1, break-even, precision:P or recall:R."),
-    "choose": ("HOW", "nothing, or settings by quick or thorough trials on held-out documents."),
-    "tuning_folds": ("N", "Parts of the cross-validation that tunes thresholds."),
-    "block_width": ("N", "Categories a block; never changes the result."),
-    "memory": ("SIZE", "What features may take of memory, as 1GB, before they go to temporary files."),
+_MODEL = "Model settings"
+# Settings that the command line has elsewhere: --threads is where a model runs, and not a setting of it.
+_ELSEWHERE = {"n_threads"}
+_OTHER_NAMES = {"folds": "tuning_folds"}  # `train` has --folds
+SETTINGS = {_OTHER_NAMES.get(name, name): one for name, one in all_settings().items() if name not in _ELSEWHERE}
+# The parameters of the library that have an option.
+_JOURNAL_OPTIONS = {"folder": "journal", "anyway": "journal_anyway", "new": "new_journal"}
+_NAMES = {
+    *_JOURNAL_OPTIONS.values(),
+    *READING,
+    "format",
+    *SETTINGS,
+    *_OTHER_NAMES,
+    "preset",
+    "size",
+    "shared",
+    "top",
 }
-SWITCHES = {
-    "normalize": "Divide strengths by their sum.",
-    "shuffle": "Draw a new order of documents for each pass.",
-    "discard": "Drop features while training.",
-    "discard_final": "Keep dropped features dropped.",
-    "average": "Score with averaged weights.",
-    "sparse": "Keep only the weights that matter, for very many categories.",
-}
-_WHOLE = {
-    "min_count",
-    "max_features",
-    "max_passes",
-    "seed",
-    "discard_by_pass",
-    "tuning_folds",
-    "block_width",
-    "max_bad",
-    "longest",
-}
-_FRACTIONS = {
-    "theta", "alpha", "beta", "average_active", "discard_below", "size", "rate", "cap", "positive_cap", "bias",
-}  # fmt: skip
-_PAIRS = {"threshold_range", "discard_range"}
 
 
 def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
+    return "--" + _OTHER_NAMES.get(name, name).replace("_", "-")
+
+
+def as_option(name: str, value: str | None = None) -> str:
+    """Return a parameter of the library, and a value for it, as it is written on the command line.
+
+    >>> as_option("decode_errors", "replace"), as_option("quoting", "False"), as_option("skip_bad"), as_option("goal")
+    ('--decode-errors replace', '--no-quoting', '--skip-bad', 'goal')
+    """
+    name = _JOURNAL_OPTIONS.get(name, name)
+    if name not in _NAMES:
+        return as_argument(name, value)
+    if value in ("True", "False"):
+        return _flag(name if value == "True" else f"no_{name}")
+    if value is None:
+        return _flag(name)
+    return f"{_flag(name)} {shlex.quote(value) if value.isprintable() else repr(value)}"
 
 
 def _option(name: str, kind: Any, default: Any, *declared: str, panel: str, **how: Any) -> inspect.Parameter:
@@ -200,36 +160,44 @@ def _option(name: str, kind: Any, default: Any, *declared: str, panel: str, **ho
 
 
 def _reading_parameters() -> list[inspect.Parameter]:
-    panel = "How the data are read"
-    found = [
-        _option(name, list[str] | None if name in REPEATABLE else str | None, None, _flag(name), panel=panel,
-                metavar=metavar, help=text)
-        for name, (metavar, text) in READING.items()
-    ]  # fmt: skip
-    flags = [
-        _option(name, bool, name == "quoting", declared, panel=panel, help=text)
-        for name, (declared, text) in READING_FLAGS.items()
-    ]
-    return found + flags
+    panel = "Input options"
+    format = _option("format", str | None, None, "--format", panel=panel, metavar="NAME",
+                     help=f"Format of the data: {_FORMATS}.")  # fmt: skip
+    return [format, *(_reading_option(name, one, panel) for name, one in READING.items())]
+
+
+def _reading_option(name: str, one: Setting, panel: str) -> inspect.Parameter:
+    if one.rule.kind == "switch":
+        declared = "--quoting/--no-quoting" if name == "quoting" else _flag(name)
+        return _option(name, bool, name == "quoting", declared, panel=panel, help=one.help)
+    kind = list[str] | None if name in REPEATABLE else str | None
+    return _option(name, kind, None, _flag(name), panel=panel, metavar=one.metavar, help=one.help)
 
 
 def _settings_parameters() -> list[inspect.Parameter]:
-    panel = "Settings of the model"
-    toml = _option("settings_file", Path | None, None, "--settings", panel=panel, metavar="FILE",
+    preset = _option("preset", str | None, None, "--preset", panel=_MODEL, metavar="NAME",
+                     help=f"Where the settings start from: {', '.join(PRESETS)}.")  # fmt: skip
+    toml = _option("settings_file", Path | None, None, "--settings", panel=_MODEL, metavar="FILE",
                    help="A TOML file with settings by these names.")  # fmt: skip
-    found = [
-        _option(name, str | None, None, _flag(name), panel=panel, metavar=metavar, help=text)
-        for name, (metavar, text) in SETTINGS.items()
-    ]
-    switches = [
-        _option(name, bool | None, None, f"{_flag(name)}/--no-{name.replace('_', '-')}", panel=panel, help=text)
-        for name, text in SWITCHES.items()
-    ]
-    return [toml, *found, *switches]
+    options = [_setting_option(name, one) for name, one in SETTINGS.items()]
+    return [preset, toml, *sorted(options, key=_panel_of)]  # those for every day first
+
+
+def _setting_option(name: str, one: Setting) -> inspect.Parameter:
+    panel, text = PAPER if one.group == PAPER else _MODEL, one.help
+    if one.rule.kind == "switch":
+        declared = f"{_flag(name)}/--no-{name.replace('_', '-')}"
+        return _option(name, bool | None, None, declared, panel=panel, help=text)
+    return _option(name, str | None, None, _flag(name), panel=panel, metavar=one.metavar, help=text)
+
+
+def _panel_of(parameter: inspect.Parameter) -> bool:
+    (option,) = parameter.annotation.__metadata__
+    return bool(option.rich_help_panel == PAPER)
 
 
 def _cluster_parameters() -> list[inspect.Parameter]:
-    panel = "On a Dask cluster"
+    panel = "Dask cluster"
     address = _option("cluster", str | None, None, "--cluster", panel=panel, metavar="ADDRESS",
                       help="Work on a Dask cluster: its address, as tls://HOST:PORT, or local.")  # fmt: skip
     files = {
@@ -245,7 +213,7 @@ def _cluster_parameters() -> list[inspect.Parameter]:
 
 
 def _shell_parameters() -> list[inspect.Parameter]:
-    panel = "How to speak"
+    panel = "Output options"
     return [
         _option("json", bool | None, None, "--json/--no-json", panel=panel, help="JSON lines, as when piped."),
         _option("quiet", bool, False, "--quiet", "-q", panel=panel, help="No progress and no remarks."),
@@ -259,12 +227,13 @@ def parsed(name: str, text: str) -> Any:
     >>> parsed("threshold_range", "0.9,1.1"), parsed("min_count", "3"), parsed("learner", "perceptron")
     ((0.9, 1.1), 3, 'perceptron')
     """
-    if name in _PAIRS:
+    kind = SETTINGS[name].rule.kind if name in SETTINGS else "text"
+    if kind == "pair":
         parts = text.split(",")
         return tuple(_number(name, part, float) for part in parts) if len(parts) == 2 else _word(text)
-    if name in _WHOLE:
+    if kind == "whole number" and name != "memory":
         return _number(name, text, int)
-    if name in _FRACTIONS and text.lower() != "none":
+    if kind == "number" and text.lower() != "none":
         return _number(name, text, float)
     return _word(text)
 
@@ -278,7 +247,7 @@ def _number(name: str, text: str, kind: type) -> Any:
     pattern = r"[+-]?\d+" if kind is int else r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
     if not re.fullmatch(pattern, text.strip(), re.ASCII):
         what = "a whole number" if kind is int else "a number"
-        raise UsageError(f"{_flag(name)} {text!r} is not {what}")
+        raise UsageError(f"invalid {_flag(name)}: {text!r} (not {what})")
     return kind(text)
 
 
@@ -288,7 +257,7 @@ def whole_number(option: str, text: str | None, least: int = 1) -> int | None:
         return None
     number: int = _number(option.removeprefix("--"), text, int)
     if number < least:
-        raise UsageError(f"{option} {text} is out of range (allowed: a whole number from {least})")
+        raise UsageError(f"invalid {option}: {text} (allowed: a whole number from {least})")
     return number
 
 
@@ -306,13 +275,14 @@ def _build_read(given: dict[str, Any]) -> Read:
 def _build_settings(given: dict[str, Any]) -> Settings:
     path = given.pop("settings_file")
     settled = _from_file(path) if path else {}
-    places = {name: f"{path}: {name} =" for name in settled if given[name] is None}
+    places = {name: path for name in settled if path is not None and given[name] is None}
     for name, value in given.items():
         if value is not None:
             settled[name] = parsed(name, value) if isinstance(value, str) else value
-    for names in (settled, places):
-        if "tuning_folds" in names:
-            names["folds"] = names.pop("tuning_folds")
+    for name, other in _OTHER_NAMES.items():
+        for names in (settled, places):
+            if other in names:
+                names[name] = names.pop(other)
     return Settings(settled.pop("preset", "default"), settled, places)
 
 
@@ -332,9 +302,10 @@ def _from_file(path: Path) -> dict[str, Any]:
         what, _, line = str(error).partition(" (at line ")
         place = f"{path}:{line.partition(',')[0]}" if line else path
         raise UsageError(f"{place}: not TOML: {what} (a line is as: alpha = 1.1)") from None
-    unknown = next((name for name in found if name not in SETTINGS and name not in SWITCHES), None)
+    known = ["preset", *SETTINGS]
+    unknown = next((name for name in found if name not in known), None)
     if unknown is not None:
-        raise UsageError(f"{path}: {unknown!r} is not a setting (allowed: {', '.join([*SETTINGS, *SWITCHES])})")
+        raise UsageError(f"{path}: {unknown!r} is not a setting (allowed: {', '.join(known)})")
     return {name: _toml_value(value) for name, value in found.items()}
 
 
@@ -359,16 +330,15 @@ _GROUPS: dict[Any, _Group] = {
 
 
 @contextmanager
-def _naming_options(settings: Settings | None) -> Iterator[None]:
-    """Make an error on a parameter name the option, or the line in a file, that set it: alpha=1 becomes --alpha 1."""
-    flags = {name: _flag(name) for name in (*READING, *READING_FLAGS, *SETTINGS, *SWITCHES, "size")}
-    places = flags | {"folds": "--tuning-folds"} | (settings.places if settings else {})
+def _naming_file(settings: Settings | None) -> Iterator[None]:
+    """Make an error on a setting name the file that set it."""
     try:
         yield
     except ParameterError as error:
-        if error.parameter not in places:
+        if settings is None or error.parameter not in settings.places:
             raise
-        raise UsageError(f"{places[error.parameter]} {error.value!r} {error.problem}") from error
+        message = error.message(lambda name, _: _OTHER_NAMES.get(name, name))
+        raise UsageError(message, path=settings.places[error.parameter]) from error
 
 
 def with_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -382,7 +352,7 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
             name: group.build({parameter.name: given.pop(parameter.name) for parameter in group.parameters})
             for name, group in groups.items()
         }
-        with _naming_options(built.get("settings")):
+        with _naming_file(built.get("settings")):
             try:
                 function(**built, **given)
             finally:

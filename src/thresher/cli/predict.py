@@ -17,7 +17,6 @@ from thresher.cli.options import (
     ModelArgument,
     Read,
     ThreadsOption,
-    check_is_text,
     text_documents,
     whole_number,
 )
@@ -115,7 +114,7 @@ def predictions(
 
     for source in sources:
         reading = read(source)
-        yield from categorize_documents(model.state, map(check_is_text, reading), top)
+        yield from categorize_documents(model.state, reading, top)
         shell.remarks_on(reading)
 
 

@@ -1,7 +1,6 @@
 """`thresher serve`: run the HTTP API and the web page for a model and its journal."""
 
 import os
-import re
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -65,7 +64,7 @@ def serve(
         raise UsageError("--no-auth needs no token (leave one of them out)")
     number = whole_number("--port", port, least=0)
     if number is None or number > 65535:
-        raise UsageError(f"--port {port} is out of range (allowed: 0 to 65535)")
+        raise UsageError(f"invalid --port: {port}", hint="allowed: 0 to 65535")
     read = Read(format, {"text": text} if text else {})
     model, folder = _places(given, journal)
     _check_free(folder)
@@ -86,7 +85,7 @@ def serve(
         announced: list[Path] = []
 
         def ready(service: "Service") -> None:
-            for remark in service.desk.remarks:
+            for remark in service.served.journaled_model.remarks:
                 shell.remark(remark)
             announced.append(server.announce(folder, url, shared))
             # With a file of tokens, the generated token is only for `journal backup`, and not shown.
@@ -101,16 +100,16 @@ def serve(
 
 
 def _say(shell: Shell, url: str, token: str | None, service: "Service") -> None:
-    desk = service.desk
+    journaled_model = service.served.journaled_model
     address = f"{url}/" + (f"#token={token}" if token else "")
     if shell.json:
-        shell.emit({"url": url, "token": token, "pid": os.getpid(), "position": desk.position})
+        shell.emit({"url": url, "token": token, "pid": os.getpid(), "position": journaled_model.position})
         shell.flush()
         return
     shell.say(f"Open {address}")
-    known = counted(len(desk.model.categories), "category", "categories")
-    known = f"{known}, {counted(desk.position, 'record', 'records')} in {desk.journal.folder}"
-    shell.say(f"{desk.path.name}: {known} (Ctrl-C ends it)", "dim")
+    known = counted(len(journaled_model.model.categories), "category", "categories")
+    known = f"{known}, {counted(journaled_model.position, 'record', 'records')} in {journaled_model.journal.folder}"
+    shell.say(f"{journaled_model.path.name}: {known} (Ctrl-C ends it)", "dim")
     shell.flush()
 
 
@@ -169,7 +168,7 @@ def _check_free(folder: Path) -> None:
 def _prepared(
     shell: Shell, read: Read, given: str | None, model: Path, categories: str | None, holdout: str | None
 ) -> "tuple[Callable[[JournaledModel], None] | None, list[Document]]":
-    """Create a model if there is none yet; return a function to call first with the desk, and held-out documents."""
+    """Create a model if there is none yet; return a first step for it, and held-out documents."""
     held_out = text_documents(shell, read(holdout, labelled=True)) if holdout else []
     if given is None:
         read = Read(None, {})
@@ -199,9 +198,9 @@ def _naming_train() -> "Iterator[None]":
     try:
         yield
     except (DataError, TextError) as error:
-        if set(re.findall(r"--[a-z][a-z-]+", str(error))) <= {"--text", "--format"}:
-            raise
-        raise type(error)(f"{error}; that is for thresher train, which makes a model to serve") from None
+        if not set(error.parameters()) <= {"text", "format"}:
+            error.hint += "; that is for thresher train, which makes a model to serve"
+        raise
 
 
 def _train(shell: Shell, documents: "list[Document]", path: Path) -> None:
@@ -232,20 +231,20 @@ def _begun(documents: "list[Document]", path: Path, categories: str) -> "Callabl
         model.save(path)
     review = _reviewing(documents)
 
-    def first(desk: "JournaledModel") -> None:
+    def first(journaled_model: "JournaledModel") -> None:
         for name, words in seeds.items():
-            if desk.journal.by_id(f"seed words of {name}") is None:
-                desk.correct(f"seed words of {name}", words, accept=[name], user="seed words")
-        review(desk)
+            if journaled_model.journal.log.find(f"seed words of {name}") is None:
+                journaled_model.correct(f"seed words of {name}", words, accept=[name], user="seed words")
+        review(journaled_model)
 
     return first
 
 
 def _reviewing(documents: "list[Document]") -> "Callable[[JournaledModel], None]":
-    def add(desk: "JournaledModel") -> None:
-        from thresher.web.review_documents import Pool
+    def add(journaled_model: "JournaledModel") -> None:
+        from thresher.web.review_documents import ReviewDocuments
 
-        pool = Pool(desk.journal)
+        pool = ReviewDocuments(journaled_model.journal.queue)
         pool.add((document.id or None, _plain(document.content)) for document in documents)
 
     return add
@@ -264,19 +263,19 @@ def _service(
     held_out: "list[Document]",
 ) -> "Callable[[Callable[[BaseException], None]], Service]":
     def opened() -> "JournaledModel":
-        from thresher.journal.database import Journal
+        from thresher.journal.journal import Journal
         from thresher.journal.journaled_model import JournaledModel
 
         if not Journal.is_in(folder):
             model.stat()  # otherwise a journal without a model would be left behind
-        desk = JournaledModel(model, folder, new=True if new else None, anyway=anyway)
+        journaled_model = JournaledModel(model, folder, new=True if new else None, anyway=anyway)
         try:
             if first is not None:
-                first(desk)
+                first(journaled_model)
         except BaseException:
-            desk.close()
+            journaled_model.close()
             raise
-        return desk
+        return journaled_model
 
     def make(ended: "Callable[[BaseException], None]") -> "Service":
         from thresher.web.service import Service

@@ -16,7 +16,6 @@ from thresher.cli.options import (
     Settings,
     SharedOption,
     ThreadsOption,
-    check_is_text,
     text_documents,
     whole_number,
 )
@@ -61,9 +60,9 @@ def train(
         return
     if shared is not None:
         raise UsageError("--shared is for training on a cluster (add --cluster)")
-    texts, categories = _training_texts(shell, read, data, model.settings["memory"])
+    texts, categories = _training_texts(shell, read, data, model.state.settings.memory)
     if n_folds is not None and n_folds > len(texts):
-        raise UsageError(f"--folds {n_folds} is out of range (allowed: up to the {len(texts)} documents)")
+        raise UsageError(f"invalid --folds: {n_folds}", hint=f"allowed: up to the {len(texts)} documents")
     held_out = labelled_documents(shell, read, valid) if valid is not None else None
     start = time.perf_counter()
     with shell.progress() as progress:
@@ -122,8 +121,6 @@ def _training_texts(
     reading, texts, categories = read(source, labelled=True), SpillingTexts(limit=memory // 8), list[tuple[str, ...]]()
     names: dict[str, str] = {}
     for document in reading:
-        if not categories:
-            check_is_text(document)
         texts.append(document.content)
         categories.append(tuple(names.setdefault(name, name) for name in document.categories))
     shell.remarks_on(reading)
@@ -159,7 +156,7 @@ def _summary(model: "Categorizer", n_documents: int) -> dict[str, Any]:
         "categories": len(model.categories),
         "features": model.state.features.vocabulary.count,
         "preset": model.state.preset,
-        "learner": model.settings["learner"],
+        "learner": model.state.settings.learner,
         "policy": model.state.decisions.policy,
         "passes": int(model.state.learner.n_passes_.max(initial=0)),
         "first_mistakes": int(mistakes[0].sum()) if len(mistakes) else 0,
@@ -184,7 +181,7 @@ def _show(
     shell.say(f"Mistakes: {shown['first_mistakes']:,} in the first pass, {shown['last_mistakes']:,} in the last")
     for line in describe_trials(model.trials):
         shell.say(line)
-    if shown["features"] < _FEW_FEATURES and model.settings["min_count"] > 1:
+    if shown["features"] < _FEW_FEATURES and model.state.settings.min_count > 1:
         shell.remark("few features were seen often enough: --min-count 1 keeps them all")
     for name, evaluation in found.items():
         from thresher.cli.evaluate import show_summary

@@ -23,7 +23,7 @@ try:
     from distributed.client import FutureCancelledError
     from distributed.comm import CommClosedError, get_address_host_port
 except ImportError as error:
-    raise MissingPackageError(f"{error.name} is missing (pip install 'thresher[cluster]')") from None
+    raise MissingPackageError(f"{error.name} is missing", hint="pip install 'thresher[cluster]'") from None
 
 
 # Workers on this machine are spawned: a fork of a process with threads may wait indefinitely for one of them.
@@ -65,7 +65,9 @@ class Cluster:
             scheduler: Any = address
             if address == "local":
                 if security is not None:
-                    raise ParameterError("security is for the address of a scheduler (a local cluster makes its own)")
+                    raise ParameterError(
+                        "security is for the address of a scheduler", hint="a local cluster makes its own"
+                    )
                 scheduler = _start_local(opened, n_workers, memory_limit)
             else:
                 _check_address(address)
@@ -74,7 +76,7 @@ class Cluster:
             try:
                 self.client = Client(scheduler, security=security, timeout=5)
             except (OSError, ValueError, RuntimeError) as error:
-                raise ClusterError(f"{address}: {_failure(address, error)}") from None
+                raise ClusterError(f"{_failure(address, error)}", path=address) from None
             opened.callback(self.client.close)
             self._is_local, self._opened = address == "local", opened.pop_all()
 
@@ -109,11 +111,15 @@ class Cluster:
             try:
                 self.client.wait_for_workers(1, timeout=30)
             except TimeoutError:
-                raise ClusterError("the scheduler has no workers (start some with: dask worker ADDRESS)") from None
+                raise ClusterError(
+                    "the scheduler has no workers", hint="start some with: dask worker ADDRESS"
+                ) from None
         found = self.client.run(importlib.metadata.version, "thresher", on_error="return")
         for worker, version in found.items():
             if isinstance(version, Exception):
-                raise ClusterError(f"worker {worker} has no thresher (pip install thresher=={__version__} there)")
+                raise ClusterError(
+                    f"worker {worker} has no thresher", hint=f"pip install thresher=={__version__} there"
+                )
             if version != __version__:
                 raise ClusterError(f"worker {worker} has thresher {version}, and this is {__version__}")
         self.check_sees(folder)
@@ -122,7 +128,9 @@ class Cluster:
         """Raise a ClusterError if a worker does not see the file or folder `path`."""
         blind = [worker for worker, sees in self.client.run(tasks.sees, str(path)).items() if not sees]
         if blind:
-            raise ClusterError(f"worker {blind[0]} does not see {path} (name a folder that all see with --shared)")
+            raise ClusterError(
+                f"worker {blind[0]} does not see {path}", hint="name a folder that all see with {shared}"
+            )
 
     def taken(self, parts: Sequence[Any]) -> list[Any]:
         """Return `parts` as arguments for tasks; delayed parts are computed and stay on the workers."""
@@ -220,7 +228,7 @@ def _check_address(address: str) -> None:
         get_address_host_port(address)
     except (ValueError, TypeError):
         advice = "one looks like tls://host:8786"
-        raise ClusterError(f"{address}: this is not the address of a scheduler ({advice})") from None
+        raise ClusterError("this is not the address of a scheduler", path=address, hint=advice) from None
 
 
 def _check_credentials(address: str, security: Security | None) -> None:
@@ -232,7 +240,7 @@ def _check_credentials(address: str, security: Security | None) -> None:
     ca, cert, key = tls["ca_file"], tls["cert"], tls["key"]
     if ca is None or cert is None:
         advice = "name a CA file, a certificate and its key, or set distributed.comm.tls in Dask's configuration"
-        raise ClusterError(f"{address}: there are no credentials for TLS ({advice})")
+        raise ClusterError("there are no credentials for TLS", path=address, hint=advice)
     for path in (ca, cert, key):
         if path is not None and "\n" not in path:
             with open(path, "rb"):  # noqa: PTH123  # an error names the path as it was given
@@ -241,12 +249,14 @@ def _check_credentials(address: str, security: Security | None) -> None:
         if "\n" not in ca:
             ssl.create_default_context(cafile=ca)
     except ssl.SSLError:
-        raise ClusterError(f"{ca}: there is no certificate in it (name a CA file in PEM format)") from None
+        raise ClusterError("there is no certificate in it", path=ca, hint="name a CA file in PEM format") from None
     try:
         security.get_connection_args("client")
     except ssl.SSLError as error:
         advice = "name a certificate and its own key, in PEM format"
-        raise ClusterError(f"{cert}: cannot be used with the key {key or cert}: {error.reason} ({advice})") from None
+        raise ClusterError(
+            f"cannot be used with the key {key or cert}: {error.reason}", path=cert, hint=advice
+        ) from None
 
 
 def _failure(address: str, error: Exception) -> str:

@@ -47,9 +47,11 @@ def partitions_of(source: str, *, size: int = RANGE, **options: Any) -> list[Par
         others = [file.name for file in files if not _is_data(file)]
         if files and len(others) < len(files):
             if others:
-                raise DataError(f"{folder}: {others[0]} is not a file of documents (each file is a partition)")
+                raise DataError(f"{others[0]} is not a file of documents", path=folder, hint="each file is a partition")
             if links := [file.name for file in files if leads_out(file, folder)]:
-                raise DataError(f"{folder}: {links[0]} is a link to a file outside of the folder (name the file)")
+                raise DataError(
+                    f"{links[0]} is a link to a file outside of the folder", path=folder, hint="name the file"
+                )
             return [Partition(str(file.absolute()), options) for file in files]
     count = sum(1 for _ in read_documents(source, **options))
     if count == 0:
@@ -81,7 +83,7 @@ def _cell(found: Any) -> Any:
         return found
     if found.startswith("["):
         advice = "dask.config.set({'dataframe.convert-string': False}) keeps them"
-        raise DataError(f"the lists in the column categories have become texts ({advice})")
+        raise DataError("the lists in the column categories have become texts", hint=advice)
     return [name.strip() for name in found.split("|") if name.strip()]
 
 

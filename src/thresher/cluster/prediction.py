@@ -93,7 +93,7 @@ def _check_same(folder: Path, about: dict[str, Any]) -> None:
     """Refuse to continue predictions that another model, other documents or other options began."""
     mark, content = folder / "predicted.json", json.dumps(about, sort_keys=True)
     if mark.exists() and mark.read_text("utf-8") != content:
-        raise ClusterError(f"{folder}: another model or other documents were written here (name a new folder)")
+        raise ClusterError("another model or other documents were written here", path=folder, hint="name a new folder")
     with whole_file(mark) as file:
         file.write(content.encode())
 

@@ -2,7 +2,7 @@
 
 import os
 import resource
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,12 +18,13 @@ from thresher.kernels.dense_weights import Steps
 from thresher.kernels.mistake_driven import Examples
 from thresher.kernels.tokenizer import Tokens
 from thresher.learners.training import Plan, Trained, train_group
-from thresher.model.settings import constant_of, new_features, new_learner
+from thresher.model.factories import new_features, new_learner
+from thresher.model.settings import WEIGHED, ModelSettings
 from thresher.rows.labels import labels_of
 from thresher.rows.spilled import SpillingArray, documents_with
-from thresher.rows.validation import select_rows, strengths
+from thresher.rows.validation import select_rows, to_strengths
 from thresher.text.analysers import Text
-from thresher.text.tfidf import WEIGHED, weighed
+from thresher.text.tfidf import weighed
 from thresher.text.vectorizer import rows_of_entries
 from thresher.text.vocabulary import Vocabulary
 
@@ -83,10 +84,10 @@ def texts_at(part: Any, rows: list[int]) -> list[Text]:
     return [document.content for i, document in enumerate(as_documents(part)) if i in wanted]
 
 
-def count_features(part: Any, settings: Mapping[str, Any], folder: Path, number: int) -> Named:
+def count_features(part: Any, settings: ModelSettings, folder: Path, number: int) -> Named:
     """Count the features of a partition, numbered by first occurrence within it; return its categories."""
     features, seen, names = new_features(settings), Vocabulary(), _Names()
-    found = SpillingArray(np.int64, settings["memory"])
+    found = SpillingArray(np.int64, settings.memory)
     documents = names.watched(as_documents(part))
     ends, totals = features.count((document.content for document in documents), seen, found)
     starts = np.cumsum([0] + [int(stops[-1]) if len(stops) else 0 for stops in ends])
@@ -99,7 +100,7 @@ def count_features(part: Any, settings: Mapping[str, Any], folder: Path, number:
     return names.named()
 
 
-def merge_vocabulary(settings: Mapping[str, Any], folder: Path, count: int, *_: Any) -> int:
+def merge_vocabulary(settings: ModelSettings, folder: Path, count: int, *_: Any) -> int:
     """Number the features of all partitions as a single pass would; return the number of features kept."""
     features, seen, totals, own = new_features(settings), Vocabulary(), np.zeros(0, dtype=np.int64), []
     for number in range(count):
@@ -129,14 +130,14 @@ def make_rows(folder: Path, number: int, n_features: int) -> Size:
 
 
 def strengthen(
-    settings: Mapping[str, Any], idf: NDArray[np.float32], folder: Path, number: int, row: int, entry: int
+    settings: ModelSettings, n_features: int, idf: NDArray[np.float32], folder: Path, number: int, row: int, entry: int
 ) -> int:
     """Write the strengths of a partition at their position among all rows; return the number of entries."""
-    rows = in_memory(stored.read_rows(folder, f"rows-{number}", settings["n_features"]))
-    if settings["strength"] in WEIGHED:
-        rows = weighed(rows, idf, settings["strength"], constant=constant_of(settings))
+    rows = in_memory(stored.read_rows(folder, f"rows-{number}", n_features))
+    if settings.strength in WEIGHED:
+        rows = weighed(rows, idf, settings.strength, constant=settings.constant)
     learner = new_learner(settings)
-    strong = strengths(rows, learner.strength, learner.normalize, checked=True)
+    strong = to_strengths(rows, learner.strength, learner.normalize, checked=True)
     stored.write_rows(folder, "strong", strong, row, entry)
     return len(strong.indices)
 
@@ -157,15 +158,22 @@ def train_categories(
 
 
 def score_held_out(
-    folder: Path, settings: Mapping[str, Any], inside: Ints, outside: Ints, n_categories: int, first: int, last: int
+    folder: Path,
+    settings: ModelSettings,
+    n_features: int,
+    inside: Ints,
+    outside: Ints,
+    n_categories: int,
+    first: int,
+    last: int,
 ) -> NDArray[np.float32]:
     """Train some categories on some rows, and return their scores for other rows."""
-    rows = stored.read_rows(folder, "strong", settings["n_features"])
+    rows = stored.read_rows(folder, "strong", n_features)
     labels = rows_of_labels(stored.read_labels(folder, "labels"), inside)
     own = labels_of(labels, np.arange(first, last), n_categories)
     learner = new_learner(settings)
-    learner.fit_strengths(select_rows(rows, inside), own, last - first)
-    return learner.score_strengths(select_rows(rows, outside))
+    learner.fit_rows(select_rows(rows, inside), own, last - first)
+    return learner.score_rows(select_rows(rows, outside))
 
 
 def rows_of_labels(labels: Labels, rows: Ints) -> Labels:

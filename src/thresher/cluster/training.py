@@ -22,15 +22,16 @@ from thresher.kernels.mistake_driven import Examples
 from thresher.learners.dense_weights import WIDEST_BLOCK, DenseWeights
 from thresher.learners.sparse_weights import SparseWeights
 from thresher.learners.training import GROUP_WEIGHTS, History, Plan, joined_groups
+from thresher.model.factories import fit_to_size, new_features, new_learner
 from thresher.model.fitting import Fitted, take
 from thresher.model.reservoir import KEPT, Reservoir, kept
 from thresher.model.selection import NO_CHOICE, choose_settings
-from thresher.model.settings import constant_of, new_features, new_learner, sized
+from thresher.model.settings import WEIGHED, ModelSettings
 from thresher.model.threshold_tuning import tuned_decisions
 from thresher.rows.labels import listed_labels
 from thresher.support.progress import Report, Step
 from thresher.text.analysers import Text
-from thresher.text.tfidf import WEIGHED, frequencies_of
+from thresher.text.tfidf import frequencies_of
 from thresher.text.vocabulary import Vocabulary
 
 GROUP = WIDEST_BLOCK  # minimum number of categories trained together
@@ -90,32 +91,33 @@ class _Fit:
 
     def run(self) -> Categorizer:
         """Run all steps."""
-        choice, settings = NO_CHOICE, dict(self.model.settings) | {"n_threads": 1}  # a task has one thread
-        if settings["choose"] != "nothing":
+        choice, settings = NO_CHOICE, self.model.state.settings.changed({"n_threads": 1})  # a task has one thread
+        if settings.choose != "nothing":
             named = self._each("name categories", tasks.name_categories)
             names, labels = joined_names(named)
             texts = PartTexts(self, [len(part.ends) - 1 for part in named])
             choice = choose_settings(settings, self.model.state.given, texts, labels, len(names), self.progress)
-        settings |= choice.settings
+        settings = settings.changed(choice.settings)
         names, labels = joined_names(self._counted(settings))
         features, sizes = self._features(settings)
         features.n_threads = self.model.state.features.n_threads
-        settings = sized(settings, features.vocabulary.count, len(names)) | {"n_features": features.vocabulary.count}
-        reservoir = self._reservoir(settings["n_features"], sizes, labels)
+        n_features = features.vocabulary.count
+        settings = fit_to_size(settings, n_features, len(names))
+        reservoir = self._reservoir(n_features, sizes, labels)
         n_entries = sum(size.entries for size in sizes)
         idf = np.zeros(0, dtype=np.float32)
-        if settings["strength"] in WEIGHED:
+        if settings.strength in WEIGHED:
             counts = features.document_counts.copy()
             counts[: int(features.has_constant)] = 0  # it is not in the rows of counts
             idf = frequencies_of(counts, features.n_documents, n_entries, features.has_constant)
-        strong = self._strengths(settings, sizes, idf)
+        strong = self._strengths(settings, n_features, sizes, idf)
         stored.write_labels(self.folder, "labels", listed_labels(labels))
-        score_fold = partial(self._score_fold, settings, len(names))
+        score_fold = partial(self._score_fold, settings, n_features, len(names))
         decisions = tuned_decisions(
             settings, strong, labels, len(names), self.progress, choice.held_out, score_fold=score_fold
         )
-        learner = new_learner(settings | {"n_threads": self.model.settings["n_threads"]})
-        learner.fit_strengths(strong, listed_labels(labels), len(names), train=self._train)
+        learner = new_learner(settings.changed({"n_threads": self.model.state.settings.parameters.n_threads}))
+        learner.fit_rows(strong, listed_labels(labels), len(names), train=self._train)
         take(self.model.state, Fitted(features, learner, names, choice, decisions, idf, reservoir))
         return self.model
 
@@ -128,11 +130,11 @@ class _Fit:
             return None
         return lambda done, total: self.progress(Step(name, done, total))  # type: ignore[misc]
 
-    def _counted(self, settings: dict[str, Any]) -> list[Named]:
+    def _counted(self, settings: ModelSettings) -> list[Named]:
         counting = [(tasks.count_features, part, settings, self.folder, i) for i, part in enumerate(self.parts)]
         return self.cluster.gather("count features", counting, self._report("count features"))
 
-    def _features(self, settings: dict[str, Any]) -> tuple[Any, list[Size]]:
+    def _features(self, settings: ModelSettings) -> tuple[Any, list[Size]]:
         numbers = range(len(self.parts))
         folder = self.folder
         merging = (tasks.merge_vocabulary, settings, folder, len(numbers))
@@ -161,16 +163,19 @@ class _Fit:
             found.append(kept(rows, i - int(starts[part]), labels[i]))
         return Reservoir(found, len(labels))
 
-    def _strengths(self, settings: dict[str, Any], sizes: list[Size], idf: NDArray[np.float32]) -> Rows:
-        added = int(constant_of(settings) > 0)
+    def _strengths(self, settings: ModelSettings, n_features: int, sizes: list[Size], idf: NDArray[np.float32]) -> Rows:
+        added = int(settings.constant > 0)
         entries = np.cumsum([0] + [size.entries + added * size.filled for size in sizes]).tolist()
         rows = np.cumsum([0] + [size.rows for size in sizes]).tolist()
         stored.make_room(self.folder, "strong", rows[-1], entries[-1])
-        work = [(tasks.strengthen, settings, idf, self.folder, i, rows[i], entries[i]) for i in range(len(sizes))]
+        work = [
+            (tasks.strengthen, settings, n_features, idf, self.folder, i, rows[i], entries[i])
+            for i in range(len(sizes))
+        ]
         made = self.cluster.gather("make strengths", work, self._report("make strengths"))
         assert made == np.diff(entries).tolist()
         stored.remove(self.folder, "rows-*")
-        return stored.read_rows(self.folder, "strong", settings["n_features"])
+        return stored.read_rows(self.folder, "strong", n_features)
 
     def _groups(self, n_categories: int, n_features: int) -> list[tuple[int, int]]:
         """Return ranges of categories: several per thread of the cluster, none smaller than a block or too large."""
@@ -181,21 +186,21 @@ class _Fit:
     def _train(
         self, examples: Examples, plan: Plan, n_threads: int, report: Any
     ) -> tuple[DenseWeights | SparseWeights, History]:
-        n_features, memory = examples.rows.n_features, self.model.settings["memory"]
+        n_features, memory = examples.rows.n_features, self.model.state.settings.memory
         work = [
             (tasks.train_categories, self.folder, n_features, memory, examples.steps, plan, first, last)
             for first, last in self._groups(plan.n_categories, n_features)
         ]
         trained = self.cluster.gather("train categories", work, self._report("train categories"))
-        return joined_groups(trained, plan, n_features, self.model.settings["block_width"])
+        return joined_groups(trained, plan, n_features, self.model.state.settings.parameters.block_width)
 
     def _score_fold(
-        self, settings: dict[str, Any], n_categories: int, inside: Ints, outside: Ints, report: Any
+        self, settings: ModelSettings, n_features: int, n_categories: int, inside: Ints, outside: Ints, report: Any
     ) -> NDArray[np.float32]:
         both = self.cluster.scattered([inside, outside])
         work = [
-            (tasks.score_held_out, self.folder, settings, *both, n_categories, first, last)
-            for first, last in self._groups(n_categories, settings["n_features"])
+            (tasks.score_held_out, self.folder, settings, n_features, *both, n_categories, first, last)
+            for first, last in self._groups(n_categories, n_features)
         ]
         return np.concatenate(self.cluster.gather("validate", work, self._report("validate")), axis=1)
 

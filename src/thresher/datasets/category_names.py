@@ -30,7 +30,9 @@ def category_set(entry: Any) -> list[str]:
 def category_sets(entries: Any) -> list[list[str]]:
     """Return the sorted, unique categories of each text."""
     if isinstance(entries, str | bytes) or not isinstance(entries, Iterable):
-        raise TextError("categories must hold an entry for each text, and this is a single one (put it into a list)")
+        raise TextError(
+            "categories must hold an entry for each text, and this is a single one", hint="put it into a list"
+        )
     return [list(sorted_names(entry)) for entry in entries]
 
 
@@ -52,9 +54,9 @@ def check_name(name: str) -> None:
     """Raise a TextError if a category may not have this name."""
     if not name.strip() or len(name) > LONGEST_NAME or any(ord(letter) < 32 for letter in name):
         allowed = f"1 to {LONGEST_NAME} characters, not only spaces and none of them a control character"
-        raise TextError(f"category {name[:50]!r} is not a valid name (allowed: {allowed})")
+        raise TextError("category {name} is not a valid name", hint=f"allowed: {allowed}", name=name[:50])
     if any(0xD800 <= ord(letter) < 0xE000 for letter in name):
-        raise TextError(f"category {name[:50]!r} holds a lone surrogate")
+        raise TextError("category {name} holds a lone surrogate", name=name[:50])
 
 
 def new_names(named: list[list[str]], known: list[str]) -> list[str]:

@@ -54,14 +54,15 @@ def guessed_columns(names: Iterable[str], options: ReadOptions) -> Columns:
     known = list(names)
     for wanted in (*options.text, *options.categories, *filter(None, [options.id])):
         if wanted not in known:
-            raise DataError(f"there is no column {wanted!r} (there are: {_listed(known)})")
+            raise DataError(f"there is no column {wanted!r}", hint=f"there are: {_listed(known)}")
     text = options.text or _text_columns(known)
     if not text:
-        raise DataError(f"no column holds the text (there are: {_listed(known)}; name it with --text)")
+        raise DataError("no column holds the text", hint=f"there are: {_listed(known)}; name it with {{text=COLUMN}}")
     taken = set(text)
     categories = options.categories or _category_columns([name for name in known if name not in taken])
     if options.labelled and not categories:
-        raise DataError(f"no column holds the categories (there are: {_listed(known)}; name it with --categories)")
+        hint = f"there are: {_listed(known)}; name it with {{categories=COLUMN}}"
+        raise DataError("no column holds the categories", hint=hint)
     return Columns(_fields(text), categories, options.id or _first(known, _IDS))
 
 
@@ -124,12 +125,12 @@ def document_of(
     given = record.get(columns.id) if columns.id else None
     if len(columns.text) == 1:
         (column,) = columns.text.values()
-        return Document(_text(record, column), categories, _id(given, default_id), None, None, record, place)
+        return Document(_text(record, column), categories, _id(given, default_id), None, record, place)
     fields = {field: _text(record, column) for field, column in columns.text.items() if record.get(column) is not None}
     if not fields:
         raise DataError(f"no text: {some(list(columns.text.values()))} are missing")
     text = "\n".join(fields.values())
-    return Document(text, categories, _id(given, default_id), fields, None, record, place)
+    return Document(text, categories, _id(given, default_id), fields, record, place)
 
 
 def _text(record: Mapping[str, Any], column: str) -> str:
@@ -137,7 +138,7 @@ def _text(record: Mapping[str, Any], column: str) -> str:
     if type(text) is str:
         return text
     if column not in record:
-        raise DataError(f"field {column!r} is missing (there are: {_listed(list(record))})")
+        raise DataError(f"field {column!r} is missing", hint=f"there are: {_listed(list(record))}")
     raise DataError(f"field {column!r} must hold text, not {_kind(text)}")
 
 
@@ -150,13 +151,14 @@ def _id(given: Any, default: str) -> str:
         return default
     if isinstance(given, str | int) and not isinstance(given, bool):
         return str(given)
-    raise DataError(f"the id must be text or a whole number below 2**64, not {_kind(given)} (write it as text)")
+    problem = f"the id must be text or a whole number below 2**64, not {_kind(given)}"
+    raise DataError(problem, hint="write it as text")
 
 
 def _categories(record: Mapping[str, Any], columns: tuple[str, ...], options: ReadOptions) -> tuple[str, ...]:
     found: list[str] = []
     if options.labelled and not any(column in record for column in columns):
-        raise DataError(f"field {columns[0]!r} is missing (there are: {_listed(list(record))})")
+        raise DataError(f"field {columns[0]!r} is missing", hint=f"there are: {_listed(list(record))}")
     for column in columns:
         cell = record.get(column)
         if type(cell) is str:
@@ -186,11 +188,12 @@ def split_cell(cell: str, separator: str) -> list[str]:
 def checked_categories(names: list[str]) -> tuple[str, ...]:
     """Return the names, or raise a DataError if one is invalid or there are too many; duplicates stay."""
     if len(names) > MOST_CATEGORIES:
-        raise DataError(f"{len(names):,} categories in one document are too many (allowed: {MOST_CATEGORIES:,})")
+        raise DataError(f"{len(names):,} categories in one document are too many", hint=f"allowed: {MOST_CATEGORIES:,}")
     try:
         for name in names:
             check_name(name)
     except TextError as error:
-        empty = any(not name.strip() for name in names)
-        raise DataError("a category without a name (remove it, or its separator)" if empty else str(error)) from None
+        if any(not name.strip() for name in names):
+            raise DataError("a category without a name", hint="remove it, or its separator") from None
+        raise DataError(error.message()) from None
     return tuple(names)

@@ -18,8 +18,9 @@ from thresher.errors import DataError, MissingPackageError, ParameterError, prin
 
 BUFFER = 2**20
 _HEAD = 2**16  # bytes that are inspected before reading starts
-# A piece of this size expands to 32 MB at most (zstd's runs of one byte) before the ratio is checked.
 _PIECE = 2**10
+# The decompressors of xz and zstd stop at this size, and a piece of gzip never expands to more.
+_AT_ONCE = 2**21
 _HARMLESS, _MOST_RATIO = 2**26, 200
 _MOST_UNPACKED = 2**40  # bytes of one file, whatever its ratio
 _MOST_MEMORY = 2**28  # bytes that decompressing an .xz file may use; files with xz's defaults need a quarter
@@ -31,12 +32,20 @@ def _new_gzip() -> Any:
     return zlib.decompressobj(wbits=31)
 
 
-def _new_zstd() -> Any:
+def zstd_module() -> Any:
+    """Return the module for zstd: that of the standard library from Python 3.14 on, and its backport before."""
     try:
-        import zstandard
+        if sys.version_info >= (3, 14):
+            import compression.zstd as zstd
+        else:
+            import backports.zstd as zstd
     except ImportError:
-        raise MissingPackageError(".zst files need one more package (pip install 'thresher[zstd]')") from None
-    return zstandard.ZstdDecompressor().decompressobj()
+        raise MissingPackageError(".zst files need one more package", hint="pip install 'thresher[zstd]'") from None
+    return zstd
+
+
+def _new_zstd() -> Any:
+    return zstd_module().ZstdDecompressor()
 
 
 _MAGIC: dict[bytes, Callable[[], Any]] = {
@@ -93,7 +102,7 @@ def _opened(source: Source) -> io.BufferedReader:
             raise IsADirectoryError(f"{path}: is a folder, where a file is wanted")
         return open_file(path)
     if isinstance(source, io.TextIOBase):
-        raise ParameterError(f"{name_of(source)}: is a stream of text (open the file with mode 'rb')")
+        raise ParameterError("is a stream of text", path=name_of(source), hint="open the file with mode 'rb'")
     return io.BufferedReader(_Borrowed(source), BUFFER)
 
 
@@ -172,12 +181,16 @@ class Unpacked(Pieces):
         """Return the next decompressed bytes, reading on while the input gives none."""
         while True:
             packed = self._member.unused_data if self._member.eof else b""
-            if not packed and not (packed := self._next_packed()):
+            if not packed and not self._has_output() and not (packed := self._next_packed()):
                 if not self._member.eof:
-                    raise DataError(f"{self._name}: the compressed file ends too early (copy it again)")
+                    raise DataError("the compressed file ends too early", path=self._name, hint="copy it again")
                 return b""
             if found := self._unpack(packed):
                 return found
+
+    def _has_output(self) -> bool:
+        """Return whether the member has stopped before its input was used up; gzip never does."""
+        return not self._member.eof and not getattr(self._member, "needs_input", True)
 
     def _next_packed(self) -> bytes:
         """Read compressed bytes and count them once; those after the end of a member go to the next member."""
@@ -189,9 +202,10 @@ class Unpacked(Pieces):
         if self._member.eof:
             self._member = self._new()
         try:
-            found: bytes = self._member.decompress(piece)
+            found: bytes = self._member.decompress(piece, _AT_ONCE)
         except Exception as error:
-            raise DataError(f"{self._name}: the compressed data are damaged: {error} (copy the file again)") from None
+            problem = f"the compressed data are damaged: {error}"
+            raise DataError(problem, path=self._name, hint="copy the file again") from None
         self._unpacked += len(found)
         limit = ""
         if self._unpacked > max(_HARMLESS, _MOST_RATIO * self._packed):
@@ -199,5 +213,6 @@ class Unpacked(Pieces):
         elif self._unpacked > self._most:
             limit = f"{self._most:,} bytes"
         if limit:
-            raise DataError(f"{self._name}: unpacks to more than {limit} (unpack it yourself if that is right)")
+            problem = f"unpacks to more than {limit}"
+            raise DataError(problem, path=self._name, hint="unpack it yourself if that is right")
         return found

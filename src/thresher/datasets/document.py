@@ -9,9 +9,9 @@ _ABOUT = ("dateline",)
 class Document(NamedTuple):
     """A `text` with zero or more `categories`, and an `id` if it has one.
 
-    `fields` holds the parts of the text by name ("title", "body") if the source separates them. `features` holds
-    feature names and values instead of a text, as in svmlight files. `columns` is the record as it was read, so that
-    writers can keep a user's own columns. `place` is the position in the source, as "FILE:LINE".
+    `fields` holds the parts of the text by name ("title", "body") if the source separates them. `columns` is the record
+    as it was read, so that writers can keep a user's own columns. `place` is the position in the source, as
+    "FILE:LINE".
 
     >>> Document("wheat rose", ("grain",), "7").categories
     ('grain',)
@@ -21,7 +21,6 @@ class Document(NamedTuple):
     categories: tuple[str, ...] = ()
     id: str = ""
     fields: Mapping[str, str] | None = None
-    features: Mapping[str, float] | None = None
     columns: Mapping[str, Any] | None = None
     place: str = ""
 

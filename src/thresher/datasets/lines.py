@@ -38,17 +38,19 @@ def check_mark(head: bytes) -> None:
     """Raise a DataError, without the place, for the marks of encodings other than UTF-8 and of binary formats."""
     encoding = next((encoding for mark, encoding in _OTHER_MARKS.items() if head.startswith(mark)), None)
     if encoding:
-        raise DataError(f"begins with the byte order mark of {encoding} (use --encoding {encoding.lower()})")
+        hint = f"use {{encoding={encoding.lower()}}}"
+        raise DataError(f"begins with the byte order mark of {encoding}", hint=hint)
     kind = next((kind for mark, kind in _OTHER_KINDS.items() if head.startswith(mark)), None)
     if kind:
-        raise DataError(f"is {kind} (save it as CSV, or as text)")
+        raise DataError(f"is {kind}", hint="save it as CSV, or as text")
 
 
 def not_text(byte: int, column: int, options: ReadOptions) -> DataError:
     """Return the error, without the place, for a byte that is invalid in the encoding."""
-    advice = "use --encoding latin-1" if options.is_utf8 else "use another --encoding"
+    advice = "use {encoding=latin-1}" if options.is_utf8 else "use another {encoding}"
     name = "UTF-8" if options.is_utf8 else options.codec
-    return DataError(f"byte 0x{byte:02x} at column {column} is not {name} ({advice} or --decode-errors replace)")
+    hint = f"{advice} or {{decode_errors=replace}}"
+    return DataError(f"byte 0x{byte:02x} at column {column} is not {name}", hint=hint)
 
 
 class Lines:
@@ -81,7 +83,7 @@ class Lines:
         try:
             check_mark(self._head)
         except DataError as error:
-            raise self.at(1, str(error)) from None
+            raise error.at(self.name, 1) from None
 
     def peek(self) -> bytes:
         """Return the first bytes without consuming them, normally up to the first line that is not blank."""
@@ -97,9 +99,9 @@ class Lines:
             while piece := self._stream.read1(BUFFER):
                 yield piece
 
-    def at(self, line: int, what: str) -> DataError:
+    def error(self, line: int, problem: str, hint: str = "") -> DataError:
         """Return the error to raise or yield for a line."""
-        return DataError(f"{self.name}:{line}: {what}")
+        return DataError(problem, path=self.name, line=line, hint=hint)
 
     def text(self, line: bytes) -> str:
         """Return a line as text, or raise a DataError, without the place, that names the first invalid byte."""
@@ -122,7 +124,7 @@ class Lines:
                 try:
                     yield parse(number, line)
                 except DataError as error:
-                    yield self.at(number, str(error))
+                    yield error.at(self.name, number)
 
     def __iter__(self) -> Iterator[tuple[int, bytes | DataError]]:
         """Yield (number, line) pairs, with a DataError in place of a line that is too long."""
@@ -133,9 +135,8 @@ class Lines:
                 yield number, self._too_long(number) if line is None else line
 
     def _too_long(self, number: int) -> DataError:
-        return self.at(
-            number, f"line longer than {self.options.longest:,} bytes (split it, or allow more with --longest)"
-        )
+        problem = f"line longer than {self.options.longest:,} bytes"
+        return self.error(number, problem, "split it, or allow more with {longest}")
 
     def _at_newlines(self) -> Iterator[bytes | None]:
         """Yield lines without their endings, or None as soon as a line is too long, since its end may never come."""
@@ -194,9 +195,11 @@ class _Recoded(Pieces):
             text = self._decoder.decode(block, final=self._ended)
         except UnicodeDecodeError as error:
             line = self._lines + error.object[: error.start].count(b"\n")
-            wrong = f"{self._name}:{line}: byte 0x{error.object[error.start]:02x} is not {self._encoding}"
-            raise DataError(f"{wrong} (use another --encoding or --decode-errors replace)") from None
+            problem = f"byte 0x{error.object[error.start]:02x} is not {self._encoding}"
+            hint = "use another {encoding} or {decode_errors=replace}"
+            raise DataError(problem, path=self._name, line=line, hint=hint) from None
         except UnicodeError as error:
-            raise DataError(f"{self._name}:{self._lines}: {error} (use another --encoding)") from None
+            hint = "use another {encoding}"
+            raise DataError(str(error), path=self._name, line=self._lines, hint=hint) from None
         self._lines += text.count("\n")
         return text

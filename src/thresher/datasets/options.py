@@ -4,58 +4,100 @@ import codecs
 from dataclasses import dataclass
 
 from thresher.errors import ParameterError
+from thresher.support.settings import (
+    SWITCH,
+    Rule,
+    check_settings,
+    document,
+    one_of,
+    optional,
+    setting,
+    whole_number,
+)
 
 LONGEST_DOCUMENT, MOST_BYTES = 1_000_000, 2**31 - 1
 MOST_CATEGORIES = 1_000
+_ANYTHING = Rule("any text", lambda value: True)
 
 
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+@document
 @dataclass(frozen=True)
 class ReadOptions:
     """The options for reading a corpus; each reader uses those that apply to it.
 
-    Parameters
-    ----------
-    text, categories : tuple of str
-        The fields or columns that hold the text and the categories. If empty, they are guessed by name.
-    id : str
-        The field or column that holds the id. If empty, it is guessed by name, or else the line number is the id.
-    separator : str or None
-        The separator between categories in one cell. None means "|" in CSV and TSV, a comma in svmlight files,
-        whitespace in LibMultiLabel files, and no separator elsewhere.
-    delimiter : str or None
-        The delimiter between columns. None means that of the format.
-    quoting : bool
-        Whether quotes enclose fields in CSV and TSV, or are ordinary characters.
-    encoding, decode_errors : str or None, str
-        The encoding, where None means UTF-8, or Latin-1 for SGML. An invalid byte is an error with "strict" and
-        becomes U+FFFD with "replace".
-    labelled : bool
-        Whether to raise an error for a source without categories, such as plain text or CSV without their column.
-    allow_empty : bool
-        Whether to accept a source without documents.
-    skip_bad, max_bad : bool, int or None
-        Whether to skip records that cannot be read, and the maximum number of them. By default, the first one is an
-        error.
-    longest : int
-        The maximum size of a record in bytes, less than 2 GB.
-    label_prefix : str
-        The prefix of categories in the fastText format.
+    Its parameters are those of `ReadOptions`.
     """
 
-    text: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
-    id: str = ""
-    separator: str | None = None
-    delimiter: str | None = None
-    quoting: bool = True
-    encoding: str | None = None
-    decode_errors: str = "strict"
-    labelled: bool = False
-    allow_empty: bool = False
-    skip_bad: bool = False
-    max_bad: int | None = None
-    longest: int = LONGEST_DOCUMENT
-    label_prefix: str = "__label__"
+    text: tuple[str, ...] = setting(
+        (),
+        _ANYTHING,
+        "Column with the text; may be given more than once. By default it is guessed by its name.",
+        metavar="COLUMN",
+    )
+    categories: tuple[str, ...] = setting(
+        (),
+        _ANYTHING,
+        "Column with the categories; may be given more than once. By default it is guessed by its name.",
+        metavar="COLUMN",
+    )
+    id: str = setting(
+        "",
+        _ANYTHING,
+        "Column with the document's id. By default it is guessed by its name, or else the line number is the id.",
+        metavar="COLUMN",
+    )
+    separator: str | None = setting(
+        None,
+        optional(Rule("at least one character", _is_text)),
+        """What separates categories in one cell. By default "|" in CSV and TSV, whitespace in LibMultiLabel files, and
+        nothing elsewhere.""",
+        metavar="TEXT",
+    )
+    delimiter: str | None = setting(
+        None,
+        optional(
+            Rule("one character", lambda value: isinstance(value, str) and len(value) == 1 and value not in '\r\n"')
+        ),
+        "What separates columns. By default, the delimiter of the format.",
+        metavar="CHARACTER",
+    )
+    quoting: bool = setting(True, SWITCH, "Whether quotes enclose fields in CSV and TSV.")
+    encoding: str | None = setting(
+        None,
+        _ANYTHING,
+        "Encoding of the input (utf-8). SGML is read as Latin-1 by default.",
+        metavar="NAME",
+    )
+    decode_errors: str = setting(
+        "strict",
+        one_of("strict", "replace"),
+        "What an invalid byte is: strict for an error, or replace for U+FFFD.",
+        metavar="NAME",
+    )
+    labelled: bool = setting(False, SWITCH, "Whether a source without categories is an error.")
+    allow_empty: bool = setting(False, SWITCH, "Accept input without documents.")
+    skip_bad: bool = setting(
+        False, SWITCH, "Skip records that cannot be read, and report their number. By default, the first is an error."
+    )
+    max_bad: int | None = setting(
+        None, optional(whole_number(0)), "Skip at most this number of records that cannot be read.", metavar="N"
+    )
+    longest: int = setting(
+        LONGEST_DOCUMENT,
+        Rule(f"1 to {MOST_BYTES:,}", lambda value: type(value) is int and 1 <= value <= MOST_BYTES, "whole number"),
+        "Refuse longer records (1,000,000).",
+        metavar="BYTES",
+    )
+    label_prefix: str = setting(
+        "__label__",
+        Rule("one word", lambda value: _is_text(value) and " " not in value),
+        "What marks a category in fastText's format (__label__).",
+        metavar="TEXT",
+    )
 
     def __post_init__(self) -> None:
         for name in ("text", "categories"):
@@ -64,24 +106,10 @@ class ReadOptions:
         try:
             " ".encode(self.codec)  # codecs.lookup also accepts codecs that are not text encodings
         except (LookupError, ValueError):
-            allowed = "utf-8, latin-1, cp1252, ..."
-            raise ParameterError.of("encoding", self.encoding, f"is unknown (allowed: {allowed})") from None
+            raise ParameterError.of("encoding", self.encoding, allowed="utf-8, latin-1, cp1252, ...") from None
         if codecs.lookup(self.codec).name == "utf-7":  # decoding it in pieces gives other text, or hides errors
-            raise ParameterError.of("encoding", self.encoding, "cannot be relied on (convert it to utf-8 first)")
-        if self.decode_errors not in ("strict", "replace"):
-            raise ParameterError.of("decode_errors", self.decode_errors, "is unknown (allowed: strict, replace)")
-        if not self.label_prefix or " " in self.label_prefix:
-            raise ParameterError.of("label_prefix", self.label_prefix, "marks nothing (allowed: one word)")
-        if self.separator == "":
-            raise ParameterError.of("separator", "", "separates nothing (allowed: None or at least one character)")
-        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '\r\n"'):
-            raise ParameterError.of("delimiter", self.delimiter, "is out of range (allowed: one character)")
-        for name, least in (("longest", 1), ("max_bad", 0)):
-            number = getattr(self, name)
-            if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < least):
-                raise ParameterError.of(name, number, f"is out of range (allowed: a whole number from {least})")
-        if self.longest > MOST_BYTES:
-            raise ParameterError.of("longest", self.longest, f"is out of range (allowed: up to {MOST_BYTES:,})")
+            raise ParameterError.of("encoding", self.encoding, "it cannot be relied on: convert the file to utf-8")
+        check_settings(vars(self), type(self))
 
     @property
     def is_utf8(self) -> bool:

@@ -22,7 +22,6 @@ from thresher.datasets.formats.folders import has_sidecars, read_folder, read_si
 from thresher.datasets.formats.jsonl import read_jsonl
 from thresher.datasets.formats.parquet import read_parquet
 from thresher.datasets.formats.plain_text import read_libmultilabel, read_plain
-from thresher.datasets.formats.svmlight import read_svmlight
 from thresher.datasets.lines import Lines
 from thresher.datasets.options import ReadOptions
 from thresher.errors import DataError, ParameterError
@@ -47,7 +46,6 @@ def _read_sgml_folder(folder: Path, options: ReadOptions) -> Found:
 _BY_LINE: dict[str, Callable[[Lines, ReadOptions], Found]] = {
     "fasttext": read_fasttext,
     "libmultilabel": read_libmultilabel,
-    "svmlight": read_svmlight,
     "text": read_plain,
     "sgml": _read_sgml,
 }
@@ -60,8 +58,8 @@ CORPORA: dict[str, Callable[[str], Iterable[Document | DataError]]] = {
 FORMATS = tuple(dict.fromkeys((*_BY_RECORD, "parquet", *_BY_LINE, *_BY_FOLDER)))
 _SUFFIXES = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
-    ".parquet": "parquet", ".pq": "parquet", ".ft": "fasttext", ".fasttext": "fasttext", ".svm": "svmlight",
-    ".svmlight": "svmlight", ".libsvm": "svmlight", ".sgm": "sgml", ".sgml": "sgml",
+    ".parquet": "parquet", ".pq": "parquet", ".ft": "fasttext", ".fasttext": "fasttext", ".sgm": "sgml",
+    ".sgml": "sgml",
 }  # fmt: skip
 
 
@@ -92,7 +90,8 @@ class Reading:
     def __iter__(self) -> Iterator[Document]:
         """Yield the documents, only once; a source without documents raises a DataError unless that is allowed."""
         if self._read:
-            raise DataError(f"{self.name}: has been read already (keep the documents in a list, or read it again)")
+            hint = "keep the documents in a list, or read it again"
+            raise DataError("has been read already", path=self.name, hint=hint)
         self._read = True
         try:
             for found in self._found:
@@ -105,7 +104,7 @@ class Reading:
             self._close()
         if not self.documents and not self.options.allow_empty:
             skipped = f": all {self.skipped} records are bad" if self.skipped else ""
-            raise DataError(f"{self.name}: no documents{skipped} (is it the right file?)")
+            raise DataError(f"no documents{skipped}", path=self.name, hint="is it the right file?")
 
     def close(self) -> None:
         """Close the source before its end is reached."""
@@ -121,7 +120,9 @@ class Reading:
         if len(self.first_skipped) < SHOWN:
             self.first_skipped.append(str(error))
         if options.max_bad is not None and self.skipped > options.max_bad:
-            raise DataError(f"{error}; that makes more than {options.max_bad} bad records (allow more with --max-bad)")
+            hint = "; ".join(filter(None, (error.hint, "allow more with {max_bad}")))
+            problem = f"{error.problem}; that makes more than {options.max_bad} bad records"
+            raise DataError(problem, path=error.path, line=error.line, hint=hint, **error.values)
 
     def _warn(self, message: str) -> None:
         self.n_warnings += 1
@@ -134,12 +135,12 @@ class Reading:
         if len(categories) > 1 and len(set(categories)) < len(categories):
             self._warn(f"{document.place}: a category occurs twice; it counts once")
             document = document._replace(categories=tuple(dict.fromkeys(categories)))
-        key = hash(document.text) if document.features is None else None
-        if key is not None and (before := self._seen.get(key)) is not None:
+        key = hash(document.text)
+        if (before := self._seen.get(key)) is not None:
             self.repeated += 1
             if set(before[0]) != set(document.categories):
                 self._warn(f"{document.place}: the same text as {before[1]}, with other categories")
-        elif key is not None and len(self._seen) < MOST_REMEMBERED:
+        elif len(self._seen) < MOST_REMEMBERED:
             self._seen[key] = (document.categories, document.place)
         return document
 
@@ -166,7 +167,7 @@ def read_documents(source: Source, *, format: str | None = None, **options: Any)
     """
     settled = ReadOptions(**options)
     if format is not None and format not in FORMATS:
-        raise ParameterError.of("format", format, f"is unknown (allowed: {', '.join(FORMATS)})")
+        raise ParameterError.of("format", format, allowed=", ".join(FORMATS))
     if source == "":
         raise FileNotFoundError(errno.ENOENT, "no file has an empty name", "")
     if isinstance(source, str | PathLike) and source != "-":
@@ -202,8 +203,8 @@ def _by_suffix(path: Path) -> str | None:
 def _read_folder(folder: Path, format: str | None, options: ReadOptions) -> Reading:
     format = format or _by_content(folder)
     if format not in _BY_FOLDER:
-        name = name_of(folder)
-        raise DataError(f"{name}: is a folder, where {format} wants a file (name the file, or --format folders)")
+        hint = "name the file, or use {format=folders}"
+        raise DataError(f"is a folder, where {format} wants a file", path=name_of(folder), hint=hint)
     reading = Reading(name_of(folder), format, options)
     reading._found = _BY_FOLDER[format](folder, options)
     return reading
@@ -217,7 +218,7 @@ def _by_content(folder: Path) -> str:
 
 def _read_lines(source: Source, format: str | None, options: ReadOptions) -> Reading:
     if format in ("folders", "files", "parquet"):
-        raise DataError(f"{name_of(source)}: {format} cannot be read from here (name a file or folder)")
+        raise DataError(f"{format} cannot be read from here", path=name_of(source), hint="name a file or folder")
     lines = Lines(source, options)
     try:
         return _read_guessed(source, lines, format or guessed_format(lines.peek(), options), options)
@@ -230,7 +231,7 @@ def _read_guessed(source: Source, lines: Lines, format: str, options: ReadOption
     reading = Reading(lines.name, format, options)
     if format == "parquet":
         if not isinstance(source, str | PathLike) or not Path(source).is_file():
-            raise DataError(f"{lines.name}: Parquet cannot be read from here (name a file)")
+            raise DataError("Parquet cannot be read from here", path=lines.name, hint="name a file")
         lines.close()
         return _read_parquet(Path(source), options)
     reading._close = lines.close

@@ -28,7 +28,7 @@ _BATCH = 2048
 
 
 def converted(document: Document, columns: Columns | None = None) -> dict[str, Any]:
-    """Return a document as a record: id, title if it has one, text or features, categories, then its other columns.
+    """Return a document as a record: id, title if it has one, text, categories, then its other columns.
 
     `columns` are those of the reading that the `document` comes from. The columns in it are not repeated.
 
@@ -39,10 +39,7 @@ def converted(document: Document, columns: Columns | None = None) -> dict[str, A
     fields = dict(document.fields or {})
     if "title" in fields:
         record["title"] = fields.pop("title")
-    if document.features is not None:
-        record["features"] = dict(document.features)
-    else:
-        record["text"] = _text_without_title(document, fields)
+    record["text"] = _text_without_title(document, fields)
     record["categories"] = list(document.categories)
     own = dict(document.columns or {})
     for name in _read_columns(columns):
@@ -90,14 +87,14 @@ def written_format(path: str | PathLike[str]) -> str:
     """Return the format for the suffix of a file name."""
     format = _SUFFIXES.get(Path(path).suffix.lower())
     if format is None:
-        raise ParameterError(f"{path}: no format is known by this name (allowed: {', '.join(_SUFFIXES)})")
+        raise ParameterError("no format has this suffix", path=path, hint=f"allowed: {', '.join(_SUFFIXES)}")
     return format
 
 
 def write_to(file: Any, records: Iterable[Record], format: str, separator: str = "|") -> int:
     """Write records to an open binary file, and return their number."""
     if format not in _WRITERS:
-        raise ParameterError.of("format", format, f"is not written (allowed: {', '.join(_WRITERS)})")
+        raise ParameterError.of("format", format, allowed=", ".join(_WRITERS))
     return _WRITERS[format](file, records, separator)
 
 
@@ -149,7 +146,8 @@ class _Rows:
         try:
             self._file.write(row.removesuffix("\r\n").encode() + b"\n")
         except UnicodeEncodeError:
-            raise DataError(f"{shown(row)} holds a lone surrogate, which is not a character (remove it)") from None
+            problem = f"{shown(row)} holds a lone surrogate, which is not a character"
+            raise DataError(problem, hint="remove it") from None
 
 
 def _write_tsv(file: Any, records: Iterable[Record], separator: str) -> int:
@@ -181,10 +179,12 @@ def _arrow_errors(arrow: Any) -> Iterator[None]:
     except DataError:
         raise
     except UnicodeEncodeError as error:
-        raise DataError(f"{shown(error.object)} holds a lone surrogate, which is not a character (remove it)") from None
+        problem = f"{shown(error.object)} holds a lone surrogate, which is not a character"
+        raise DataError(problem, hint="remove it") from None
     except (arrow.ArrowException, TypeError, OverflowError) as error:
         first = str(error).partition("\n")[0]
-        raise DataError(f"a column holds values of different types: {first} (write JSONL instead)") from None
+        problem = f"a column holds values of different types: {first}"
+        raise DataError(problem, hint="write JSONL instead") from None
 
 
 def _named_type(arrow: Any, field: Any) -> Any:
@@ -212,19 +212,20 @@ def _with_columns(records: Iterable[Record]) -> tuple[list[str], Iterator[Record
 def _check_columns(record: Record, names: list[str], number: int) -> None:
     if len(record) > len(names) or any(name not in names for name in record):
         new = next(name for name in record if name not in names)
-        raise DataError(f"record {number} has a column {new!r} that the first {_HEAD} have not (write JSONL instead)")
+        problem = f"record {number} has a column {new!r} that the first {_HEAD} have not"
+        raise DataError(problem, hint="write JSONL instead")
 
 
 def _check_separable(names: Sequence[str], separator: str) -> None:
     """Raise a DataError for names that would change when they are read back from one cell."""
     within = next((name for name in names if separator in name), None)
     if within is not None:
-        raise DataError(f"{within!r} holds the separator {separator!r} (choose another with --separator)")
+        hint = "choose another {separator}"
+        raise DataError(f"{within!r} holds the separator {separator!r}", hint=hint)
     blank = next((name for name in names if name != name.strip(" ")), None)
     if blank is not None and len(names) > 1:
-        raise DataError(
-            f"{blank!r} begins or ends with a blank, which is lost next to a separator (write JSONL instead)"
-        )
+        problem = f"{blank!r} begins or ends with a blank, which is lost next to a separator"
+        raise DataError(problem, hint="write JSONL instead")
 
 
 def _cell(value: Any, separator: str) -> str:

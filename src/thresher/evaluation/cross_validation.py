@@ -11,7 +11,7 @@ from thresher.datasets.category_names import category_set
 from thresher.datasets.document import Document
 from thresher.errors import DataError
 from thresher.evaluation.held_out import evaluate
-from thresher.evaluation.labelled import content_of, name_of, truth_of
+from thresher.evaluation.labelled import name_of, truth_of
 from thresher.evaluation.result import Evaluation
 from thresher.metrics import check_whole
 from thresher.rows.folds import folds as fold_numbers
@@ -58,7 +58,7 @@ def cross_validate(
         inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         report = _in_fold(f"fold {fold + 1}/{folds}", progress)
         model = Categorizer(preset=preset, **settings)
-        model.fit([content_of(listed[i]) for i in inside], [labels[i] for i in inside], progress=report)
+        model.fit([listed[i].content for i in inside], [labels[i] for i in inside], progress=report)
         part = evaluate(model, [listed[i] for i in outside], progress=report).of_categories(names)
         unknown.update(part.unknown_categories)
         scores[outside], accepted[outside] = part.scores, part.accepted

@@ -34,7 +34,7 @@ def assembled(
 ) -> Evaluation:
     """Return the evaluation of scores and decisions by a model that knows only the categories `known`."""
     if not ids:
-        raise DataError("there are no documents to evaluate (the source is empty)")
+        raise DataError("there are no documents to evaluate", hint="the source is empty")
     present = set(known)
     unknown = Counter(name for row in categories for name in row if name not in present)
     names = [*known, *sorted(unknown)]

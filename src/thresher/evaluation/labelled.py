@@ -2,12 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-import numpy as np
-
 from thresher.datasets.category_names import category_set
 from thresher.datasets.document import Document
-from thresher.errors import DataError
 from thresher.metrics import Truth
+from thresher.rows.labels import as_truth, number_categories
 from thresher.support.progress import Report, Step
 from thresher.text.analysers import Text
 
@@ -25,7 +23,7 @@ class Labelled:
         for number, document in enumerate(documents, 1):
             self.ids.append(name_of(number, document))
             self.categories.append(category_set(document.categories))
-            yield content_of(document)
+            yield document.content
             if progress is not None and (number % 1000 == 0 or number == total):
                 progress(Step("evaluate", number, total))
 
@@ -35,18 +33,6 @@ def name_of(number: int, document: Document) -> str:
     return document.id or document.place or str(number)
 
 
-def content_of(document: Document) -> Text:
-    """Return the content that a model reads of a document."""
-    if document.features is not None:
-        place = document.place or document.id or "a document"
-        raise DataError(f"{place}: a model of texts cannot score features (give documents with text)")
-    return document.content
-
-
 def truth_of(labels: list[list[str]], names: list[str]) -> Truth:
     """Return which of the named categories each document has."""
-    numbers = {name: number for number, name in enumerate(names)}
-    truth = np.zeros((len(labels), len(names)), dtype=np.bool_)
-    for i, row in enumerate(labels):
-        truth[i, [numbers[name] for name in row]] = True
-    return truth
+    return as_truth(number_categories(labels, names), len(names))

@@ -10,7 +10,6 @@ import numpy as np
 from thresher.categorizer import Categorizer
 from thresher.datasets.category_names import category_set
 from thresher.datasets.document import Document
-from thresher.evaluation.labelled import content_of
 from thresher.metrics import Floats, Ints, check_whole, f1_of
 from thresher.support.progress import Report, Step
 
@@ -88,7 +87,7 @@ def prequential(
     counts, empty, mistakes = [], 0, 0
     read, learned = tee(documents)
     for document, (predicted, taught) in zip(
-        read, model.stream((content_of(document), document.categories) for document in learned), strict=True
+        read, model.stream((document.content, document.categories) for document in learned), strict=True
     ):
         true, found = set(category_set(document.categories)), set(predicted)
         counts.append((len(true & found), len(found - true), len(true - found)))

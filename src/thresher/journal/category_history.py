@@ -3,14 +3,15 @@
 from collections.abc import Iterable
 from typing import Any, Self
 
-from thresher.journal.database import Journal, Record
+from thresher.journal.journal import Journal
+from thresher.journal.record import Record
 
 
-class Renames:
+class CategoryHistory:
     """The renames, merges and retirements of categories in a journal that are not undone, in order.
 
-    >>> renames = Renames([(3, {"change": "rename", "names": ["taxes"], "into": "levies"})])
-    >>> renames.now("taxes"), renames.now("taxes", seq=5), renames.then("levies")
+    >>> history = CategoryHistory([(3, {"change": "rename", "names": ["taxes"], "into": "levies"})])
+    >>> history.current_name("taxes"), history.current_name("taxes", seq=5), history.all_names("levies")
     ('levies', 'taxes', ['levies', 'taxes'])
     """
 
@@ -21,37 +22,37 @@ class Renames:
                 into = body.get("into") if body["change"] != "retire" else None  # a retirement may have one too
                 self._changes.append((seq, dict.fromkeys(body["names"], into)))
 
-    def followed_by(self, seq: int, body: dict[str, Any]) -> "Renames":
+    def with_change(self, seq: int, body: dict[str, Any]) -> "CategoryHistory":
         """Return a copy of these changes with the record `seq` added; this object stays unchanged."""
-        longer = Renames([(seq, body)])
+        longer = CategoryHistory([(seq, body)])
         longer._changes = [*self._changes, *longer._changes]
         return longer
 
     @classmethod
-    def of(cls, journal: Journal) -> Self:
+    def read(cls, journal: Journal) -> Self:
         """Return the changes of a journal."""
-        records = journal.of_kind("categories")
+        records = journal.log.read_kind("categories")
         return cls((record.seq, record.body) for record in records if record.undone_by is None)
 
-    def now(self, name: str, seq: int = 0) -> str | None:
+    def current_name(self, name: str, seq: int = 0) -> str | None:
         """Return the current name of a category that was called `name` at the record `seq`; None if it is retired."""
-        found: str | None = name
+        current: str | None = name
         for changed_at, names in self._changes:
-            if changed_at > seq and found in names:
-                found = names[found]
-        return found
+            if changed_at > seq and current in names:
+                current = names[current]
+        return current
 
-    def then(self, name: str) -> list[str]:
+    def all_names(self, name: str) -> list[str]:
         """Return the current and all former names of a category."""
-        found = [name]
+        known = [name]
         for _, names in reversed(self._changes):
-            found += [old for old, new in names.items() if new in found and old not in found]
-        return found
+            known += [old for old, new in names.items() if new in known and old not in known]
+        return known
 
-    def renamed(self, record: Record) -> dict[str, Any]:
+    def translate_body(self, record: Record) -> dict[str, Any]:
         """Return the body of a correction with the current category names."""
         return {
-            key: [new for name in value if (new := self.now(name, record.seq)) is not None]
+            key: [new for name in value if (new := self.current_name(name, record.seq)) is not None]
             if key in ("accept", "reject", "categories") and value is not None
             else value
             for key, value in record.body.items()

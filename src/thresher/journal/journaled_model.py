@@ -13,59 +13,60 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from thresher.categorizer import Categorizer
-from thresher.datasets.category_names import category_set
 from thresher.errors import (
     JournalBrokenError,
     JournalError,
     JournalFullError,
     JournalMemoryError,
     RepeatedIdError,
-    TextError,
     ThresherError,
 )
-from thresher.journal.database import Journal, Record
+from thresher.journal.journal import Journal
+from thresher.journal.prepared_correction import PreparedCorrection, check_new, prepare_correction, prepare_record
+from thresher.journal.record import Entry, Record
 from thresher.journal.recovery import (
-    begin,
+    begin_journal,
     check_is_ours,
     check_is_written,
     check_missing,
-    losses,
+    find_losses,
     private_mode,
     take_prepared,
 )
-from thresher.journal.replay import (
-    apply,
-    apply_and_describe,
-    change_categories,
-    features_digest,
-    needed_features,
-    text_of,
-)
+from thresher.journal.replay import apply, apply_and_describe, change_categories, needed_features
 from thresher.journal.snapshots import (
     SHARED,
-    note,
-    note_found,
+    find_snapshots,
+    note_all_snapshots,
+    note_snapshot,
     position_of,
-    remove_left,
-    remove_undone,
-    restored,
+    remove_undone_snapshots,
+    remove_unfinished_backups,
+    restore_newest,
     snapshot_path,
-    snapshots_in,
 )
 from thresher.model.explanations import Correction
-from thresher.model.online_learning import check_correction, check_size, check_words, reserve
 from thresher.text.analysers import Text
-from thresher.text.vectorizer import FeatureCounts
 
 SNAPSHOT_EVERY, SNAPSHOTS_KEPT = 1000, 2
 
 
-class Taught(NamedTuple):
-    """The result of a correction: its `record`, the changes in `correction`, and whether the id was `repeated`."""
+class CorrectionResult(NamedTuple):
+    """The result of a correction.
+
+    Parameters
+    ----------
+    record : Record
+        The record of the correction, with its effect.
+    changes : Correction or None
+        The changes to the model; None for a repeated id.
+    is_repeated : bool
+        Whether the id was known already, so that nothing has changed.
+    """
 
     record: Record
-    correction: Correction | None
-    repeated: bool
+    changes: Correction | None
+    is_repeated: bool
 
 
 class JournaledModel:
@@ -100,7 +101,7 @@ class JournaledModel:
         self.journal = Journal(own, create=new is not False, anyway=anyway)
         self.remarks: list[str] = []
         self.failed_at = 0
-        self.effects: dict[int, dict[str, Any]] = {}  # not written to the journal yet
+        self.unwritten_effects: dict[int, dict[str, Any]] = {}  # not written to the journal yet
         try:
             self._open()
         except BaseException:
@@ -108,24 +109,24 @@ class JournaledModel:
             raise
 
     def _open(self) -> None:
-        self.remarks += losses(self.journal)
-        if self.journal.fact("base") is None:
-            begin(self.journal, self.path)
-        remove_undone(self.journal)
-        remove_left(self.journal)
-        note_found(self.journal)
-        self.model, self.position = restored(self.journal, self.remarks)
+        self.remarks += find_losses(self.journal)
+        if self.journal.facts.get("base") is None:
+            begin_journal(self.journal, self.path)
+        remove_undone_snapshots(self.journal)
+        remove_unfinished_backups(self.journal)
+        note_all_snapshots(self.journal)
+        self.model, self.position = restore_newest(self.journal, self.remarks)
         self._snapshot_at = self._tried_at = self.position
         self._replay(self.model, self.position, describe=True)
-        self.position = self.journal.last()
+        self.position = self.journal.log.last_seq()
         check_is_written(self.journal, self.path, self.model.digest())
 
     def close(self) -> None:
         """Write a snapshot if the model has learned since the last one, and close the journal."""
         try:
             if self.position > self._snapshot_at and not self.is_stuck():
-                self._try_to(self.snapshot)
-            self._try_to(self.keep_effects)
+                self._try_to_write(self.write_snapshot)
+            self._try_to_write(self.write_effects)
         finally:
             self.journal.close()
 
@@ -148,7 +149,7 @@ class JournaledModel:
         user: str = "",
         document: str | None = None,
         seeds_of: int | None = None,
-    ) -> Taught:
+    ) -> CorrectionResult:
         """Record a correction and learn it: some categories to accept and reject, or all categories of the text.
 
         A known `id` changes nothing, and raises an error if the correction differs. An invalid correction raises an
@@ -169,67 +170,50 @@ class JournaledModel:
         seeds_of : int, optional
             The number of the record that created the category, if the text is its seed words.
         """
-        accepted, rejected = category_set(accept), category_set(reject)
-        body: dict[str, Any] = {"accept": accepted, "reject": rejected}
-        if categories is not None:
-            if accepted or rejected:
-                raise TextError("a correction names all categories, or some to accept and reject: not both")
-            body = {"categories": category_set(categories)}
-        body |= {} if document is None else {"document": document}
-        body |= {} if seeds_of is None else {"seeds_of": seeds_of}
-        known = self._known(id)
-        if known is not None:
-            if known.kind != "correction" or known.body != body or not self._is_of(known, text):
-                raise RepeatedIdError(f"the id {id!r} is that of record {known.seq}, which says something else")
-            return Taught(self.with_effect(known), None, True)
-        found = self.model.state.features.found_in(text)
-        self._check(body, found)
-        features = list(zip(*found, strict=True))
-        record = self.journal.append(
-            id, "correction", user, body, text=text, features=features, digest=features_digest(found),
-            effects=self.effects,
+        correction = prepare_correction(
+            self.model.state, id, text, accept=accept, reject=reject, categories=categories, user=user,
+            document=document, seeds_of=seeds_of,
         )  # fmt: skip
-        self.effects = {}
-        correction, effect = self._applied(record, text)
-        return Taught(record._replace(effect=effect), correction, False)
+        return self.correct_prepared(correction, self.journal.log.find(id))
 
-    def _is_of(self, record: Record, text: Text) -> bool:
-        """Return whether a record has this text; if its own is forgotten, compare features or trust its document."""
-        if record.text is not None or "document" in record.body:
-            return record.text in (None, text)
-        return record.digest == features_digest(self.model.state.features.found_in(text))
+    def correct_prepared(self, correction: PreparedCorrection, known: Record | None) -> CorrectionResult:
+        """Record a prepared `correction` and learn it, unless its id is that of the `known` record."""
+        self._check_whole()
+        if known is not None:
+            _check_repeats(known, "correction", correction.body, _has_text_of(known, correction))
+            return CorrectionResult(self.attach_effect(known), None, True)
+        check_new(self.model.state, correction)
+        record = self.journal.append(correction.entry(), effects=self.unwritten_effects)
+        self.unwritten_effects = {}
+        changes, effect = self._apply(record, correction)
+        return CorrectionResult(record._replace(effect=effect), changes, False)
 
-    def with_effect(self, record: Record) -> Record:
+    def attach_effect(self, record: Record) -> Record:
         """Return a `record` with its effect, even if the effect is not written yet."""
-        return record._replace(effect=self.effects.get(record.seq, record.effect))
+        return record._replace(effect=self.unwritten_effects.get(record.seq, record.effect))
 
-    def keep_effects(self) -> None:
+    def write_effects(self) -> None:
         """Write the effects of corrections that are not written yet."""
-        self.journal.keep_effects(self.effects)
-        self.effects = {}
+        self.journal.effects.write(self.unwritten_effects)
+        self.unwritten_effects = {}
 
     def is_stuck(self) -> bool:
         """Return whether a record was written but not fully applied, so that no later one may be applied."""
-        return self.failed_at > 0 or self.journal.last() != self.position
+        return self.failed_at > 0 or self.journal.log.last_seq() != self.position
 
-    def _known(self, id: str) -> Record | None:
-        """Return the record with an id, or None; raise a JournalError if an earlier record could not be applied."""
+    def _find_repeated(self, id: str, kind: str, body: dict[str, Any]) -> Record | None:
+        """Return the record with an id if there is one, after checking that it says the same."""
         self._check_whole()
-        return self.journal.by_id(id)
+        known = self.journal.log.find(id)
+        if known is not None:
+            _check_repeats(known, kind, body)
+        return known
 
     def _check_whole(self) -> None:
         """Raise a JournalError if a record is missing from the model or only partly applied."""
         if self.is_stuck():
-            failed_at = self.failed_at or self.journal.last()
-            raise JournalError(f"record {failed_at} is kept and was not applied (start again to replay it)")
-
-    def _check(self, body: dict[str, Any], found: FeatureCounts) -> None:
-        """Raise the errors that the model would raise, before the correction is recorded."""
-        accepted = body.get("categories", body.get("accept", []))
-        check_words(self.model.state, found, accepted)
-        check_correction(self.model.state, accepted, body.get("reject", []), complete="categories" in body)
-        check_size(self.model.state, found, accepted, body.get("reject", []))
-        reserve(self.model.state, found, accepted)
+            failed_at = self.failed_at or self.journal.log.last_seq()
+            raise JournalError(f"record {failed_at} is kept and was not applied", hint="start again to replay it")
 
     def change_categories(
         self, id: str, change: str, names: Sequence[str], *, into: str = "", threshold: float = 0.0, user: str = ""
@@ -248,26 +232,25 @@ class JournaledModel:
         body: dict[str, Any] = {"change": change, "names": list(names)}
         body |= {"into": into} if into else {}
         body |= {"threshold": float(threshold)} if change == "threshold" else {}
-        known = self._known(id)
-        if known is not None:
-            if known.kind != "categories" or known.body != body:
-                raise RepeatedIdError(f"the id {id!r} is that of record {known.seq}, which says something else")
+        if (known := self._find_repeated(id, "categories", body)) is not None:
             return known
         change_categories(self.model.view(), body)  # a trial, so that errors come before the record
-        record = self.journal.append(id, "categories", user, body)
-        self._applied(record, None)
+        record = self.journal.append(Entry(id, "categories", user, body))
+        self._apply(record, None)
         return record
 
-    def _applied(self, record: Record, text: Text | None) -> tuple[Correction | None, dict[str, Any] | None]:
+    def _apply(
+        self, record: Record, correction: PreparedCorrection | None
+    ) -> tuple[Correction | None, dict[str, Any] | None]:
         self.failed_at = record.seq  # stays set if anything is raised from here on, even by a signal
-        with self._naming(record):
-            correction, effect = apply_and_describe(self.model, record, text)
+        with self._name_failure(record):
+            changes, effect = apply_and_describe(self.model, record, correction)
         if effect is not None:
-            self.effects[record.seq] = effect
+            self.unwritten_effects[record.seq] = effect
         self.position, self.failed_at = record.seq, 0
         if self.position - self._tried_at >= SNAPSHOT_EVERY:
-            self._try_to(self.snapshot)
-        return correction, effect
+            self._try_to_write(self.write_snapshot)
+        return changes, effect
 
     def undo(self, id: str, seqs: Iterable[int], user: str = "") -> Record:
         """Undo the records `seqs`: the model becomes the result of a replay without them.
@@ -277,33 +260,30 @@ class JournaledModel:
         undone = sorted(set(seqs))
         if not undone:
             raise JournalError("there is nothing to undo")
-        known = self._known(id)
-        if known is not None:
-            if known.kind != "undo" or known.body != {"seqs": undone}:
-                raise RepeatedIdError(f"the id {id!r} is that of record {known.seq}, which says something else")
+        if (known := self._find_repeated(id, "undo", {"seqs": undone})) is not None:
             return known
         for seq in undone:
-            record = self.journal.by_seq(seq)
+            record = self.journal.log.get(seq)
             if record is None or record.kind not in ("correction", "categories"):
                 raise JournalError(f"record {seq} is not a record that can be undone")
             if record.undone_by is not None:
                 raise JournalError(f"record {seq} was undone already, by record {record.undone_by}")
-        model = self._without(undone)  # before it is recorded: later records may need the undone ones
-        record = self.journal.append(id, "undo", user, {"seqs": undone}, undoes=undone)
+        model = self._replay_without(undone)  # before it is recorded: later records may need the undone ones
+        record = self.journal.append(Entry(id, "undo", user, {"seqs": undone}), undoes=undone)
         self.model, self.position = model, record.seq
-        remove_undone(self.journal)
-        self._try_to(self.snapshot)
+        remove_undone_snapshots(self.journal)
+        self._try_to_write(self.write_snapshot)
         return record
 
     def forget_text(self, seq: int) -> None:
         """Delete the text of the correction `seq`, but keep the features that a replay needs.
 
         The model keeps what it has learned, including the words. To remove these too, use `forget_correction`. Other
-        corrections of the same text keep it; `Journal.same_text` finds them.
+        corrections of the same text keep it; `EventLog.find_same_text` finds them.
         """
-        record = self._correction(seq)
+        record = self._get_correction(seq)
         self._check_whole()
-        first, _ = restored(self.journal, self.remarks, before=1)
+        first, _ = restore_newest(self.journal, self.remarks, before=1)
         self.journal.forget_text(seq, needed_features(record, first))
         self._remark_on_copies()
 
@@ -311,15 +291,15 @@ class JournaledModel:
         """Undo the correction `seq` if needed, and delete all data about the text from its record.
 
         Documents to review with the same text are deleted too. Other corrections of the text keep it;
-        `Journal.same_text` finds them. Call `write_model` afterwards, as the file may hold words that were learned only
-        from this text. `user` is the user who undoes the correction.
+        `EventLog.find_same_text` finds them. Call `write_model` afterwards, as the file may hold words that were
+        learned only from this text. `user` is the user who undoes the correction.
         """
-        if self._correction(seq).undone_by is None:
+        if self._get_correction(seq).undone_by is None:
             self.undo(f"forget {secrets.token_hex(8)}", [seq], user)
         self.journal.forget_correction(seq)
         self._remark_on_copies()
 
-    def copies(self) -> list[Path]:
+    def find_copies(self) -> list[Path]:
         """Return the paths of backups and old journals, in the folder or next to it, that may hold the same texts."""
         folder = self.journal.folder.absolute()  # has a name even if it is given as .
         inside = [path for kind in ("lost-", "backup-", ".backup-") for path in folder.glob(f"{kind}*")]
@@ -327,48 +307,49 @@ class JournaledModel:
         return sorted(inside + [path for name in aside for path in folder.parent.glob(name)])
 
     def _remark_on_copies(self) -> None:
-        found = (f"{path}: may still hold words of the text (delete it if it is not needed)" for path in self.copies())
-        self.remarks += [remark for remark in found if remark not in self.remarks]
+        advice = "may still hold words of the text (delete it if it is not needed)"
+        remarks = [f"{path}: {advice}" for path in self.find_copies()]
+        self.remarks += [remark for remark in remarks if remark not in self.remarks]
 
-    def _correction(self, seq: int) -> Record:
-        record = self.journal.by_seq(seq)
+    def _get_correction(self, seq: int) -> Record:
+        record = self.journal.log.get(seq)
         if record is None or record.kind != "correction":
-            raise JournalError(f"{self.journal.path}: record {seq} is not a correction")
+            raise JournalError(f"record {seq} is not a correction", path=self.journal.path)
         return record
 
-    def _without(self, undone: list[int]) -> Categorizer:
-        model, position = restored(self.journal, self.remarks, before=undone[0])
+    def _replay_without(self, undone: list[int]) -> Categorizer:
+        model, position = restore_newest(self.journal, self.remarks, before=undone[0])
         self._replay(model, position, frozenset(undone))
         return model
 
-    def replayed_digest(self) -> str:
+    def compute_replayed_digest(self) -> str:
         """Return the digest of the model after a replay of all records from the first model."""
-        model, _ = restored(self.journal, self.remarks, before=1)
+        model, _ = restore_newest(self.journal, self.remarks, before=1)
         self._replay(model, 0)
         return model.digest()
 
     # -- snapshots and replay ----------------------------------------------------------------------------------------
 
-    def snapshot(self) -> Path:
+    def write_snapshot(self) -> Path:
         """Write a snapshot of the model and return its path; delete older ones except the first and the previous."""
         self._check_whole()
-        self.keep_effects()
+        self.write_effects()
         path = snapshot_path(self.journal.folder, self.position)
-        note(self.journal, self.position, self.model.save(path, mode=SHARED))
+        note_snapshot(self.journal, self.position, self.model.save(path, mode=SHARED))
         self._snapshot_at = self._tried_at = self.position
-        for old in snapshots_in(self.journal.folder)[:-SNAPSHOTS_KEPT]:
+        for old in find_snapshots(self.journal.folder)[:-SNAPSHOTS_KEPT]:
             if position_of(old) > 0:
                 old.unlink()
         return path
 
-    def _try_to(self, keep: Callable[[], object]) -> None:
+    def _try_to_write(self, write: Callable[[], object]) -> None:
         """Write a snapshot or effects; a full disk only adds a remark, as all records are on the disk already."""
         self._tried_at = self.position
         try:
-            keep()
+            write()
         except (OSError, JournalFullError) as error:
             if isinstance(error, OSError) and error.errno == errno.EIO:
-                raise JournalBrokenError(f"{error} (look after the disk, then start again)") from None
+                raise JournalBrokenError(str(error), hint="look after the disk, then start again") from None
             self.remarks.append(f"{error} (a snapshot could not be written; nothing is lost)")
 
     def write_model(self) -> str:
@@ -378,11 +359,11 @@ class JournaledModel:
         """
         self._check_whole()
         check_is_ours(self.journal, self.path, self.model)
-        about, mode = {"journal": str(self.journal.fact("base"))}, private_mode(self.journal, self.path)
+        about, mode = {"journal": str(self.journal.facts.get("base"))}, private_mode(self.journal, self.path)
         digest = self.model.save(self.path, about=about, mode=mode)
-        self.journal.set_fact("written", digest)
+        self.journal.facts.set("written", digest)
         if mode is not None:
-            self.journal.set_fact("private", "yes")
+            self.journal.facts.set("private", "yes")
         return digest
 
     def _replay(
@@ -390,33 +371,51 @@ class JournaledModel:
     ) -> None:
         """Apply the records after a position to a model, without those undone, skipped or listed in `without`.
 
-        With `describe`, compute the effects that corrections lack and store them in `effects`.
+        With `describe`, compute the effects that corrections lack and store them in `unwritten_effects`.
         """
-        undone = self.journal.undone(position)
-        for record in self.journal.records(position):
+        undone = self.journal.log.read_undone(position)
+        for record in self.journal.log.read(position):
             if record.undone_by != undone.get(record.seq):
-                raise JournalError(f"{self.journal.path}: record {record.seq} is not marked as it was undone (damaged)")
+                raise JournalError(
+                    f"record {record.seq} is not marked as it was undone", path=self.journal.path, hint="damaged"
+                )
             if record.undone_by is None and record.seq not in without:
-                with self._naming(record, undoing=bool(without)):
-                    text = text_of(model, record, self.remarks)
-                    if describe and record.kind == "correction" and record.effect is None:
-                        _, effect = apply_and_describe(model, record, text)
-                        self.effects |= {} if effect is None else {record.seq: effect}
+                with self._name_failure(record, undoing=bool(without)):
+                    correction = prepare_record(model.state, record, self.remarks)
+                    if describe and record.effect is None:
+                        _, effect = apply_and_describe(model, record, correction)
+                        self.unwritten_effects |= {} if effect is None else {record.seq: effect}
                     else:
-                        apply(model, record, text)
+                        apply(model, record, correction)
 
     @contextmanager
-    def _naming(self, record: Record, undoing: bool = False) -> Iterator[None]:
+    def _name_failure(self, record: Record, undoing: bool = False) -> Iterator[None]:
         """Turn errors in the block into a JournalError that names the record and the command that helps."""
-        advice = "undo that one first" if undoing else f"thresher journal skip {self.path} {record.seq} leaves it out"
-        failed = f"{self.journal.folder}: record {record.seq} cannot be applied"
+        advice = f"thresher journal skip {{model}} {record.seq} leaves it out"
+        advice = "undo that one first" if undoing else advice
+        failed, folder = f"record {record.seq} cannot be applied", self.journal.folder
         try:
             yield
         except MemoryError:
-            more = f"start again with more memory; {advice}"
-            raise JournalMemoryError(f"{failed}: out of memory ({more})") from None
+            hint = f"start again with more memory; {advice}"
+            raise JournalMemoryError(f"{failed}: out of memory", path=folder, hint=hint, model=self.path) from None
         except ThresherError as error:
-            raise JournalError(f"{failed}: {error} ({advice})") from None
+            hint = "; ".join(filter(None, (error.hint, advice)))
+            values = error.values | {"model": self.path}
+            raise JournalError(f"{failed}: {error.problem}", path=folder, hint=hint, **values) from None
+
+
+def _check_repeats(known: Record, kind: str, body: dict[str, Any], same_text: bool = True) -> None:
+    """Raise a RepeatedIdError unless the record with a repeated id says the same."""
+    if known.kind != kind or known.body != body or not same_text:
+        raise RepeatedIdError(f"the id {{id}} is that of record {known.seq}, which says something else", id=known.id)
+
+
+def _has_text_of(record: Record, correction: PreparedCorrection) -> bool:
+    """Return whether a record has the same text; if its own is forgotten, compare features or trust its document."""
+    if record.text is not None or "document" in record.body:
+        return record.text in (None, correction.text)
+    return record.digest == correction.digest
 
 
 def skip(folder: str | os.PathLike[str], seq: int, user: str = "", *, anyway: bool = False) -> Record:
@@ -426,10 +425,11 @@ def skip(folder: str | os.PathLike[str], seq: int, user: str = "", *, anyway: bo
     the record, and `user` the user who skips it. `anyway` is that of `Journal`.
     """
     with Journal(folder, anyway=anyway) as journal:
-        if journal.kind_of(seq) not in ("correction", "categories"):
-            raise JournalError(f"{folder}: record {seq} is not a correction, so it cannot be left out")
-        record = journal.append(f"skip {secrets.token_hex(8)}", "skip", user, {"seqs": [seq]}, undoes=[seq])
-        for path in snapshots_in(folder):
+        if journal.log.kind_of(seq) not in ("correction", "categories"):
+            raise JournalError(f"record {seq} is not a correction, so it cannot be left out", path=folder)
+        entry = Entry(f"skip {secrets.token_hex(8)}", "skip", user, {"seqs": [seq]})
+        record = journal.append(entry, undoes=[seq])
+        for path in find_snapshots(folder):
             if position_of(path) >= seq:
                 path.unlink()
         return record

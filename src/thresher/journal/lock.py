@@ -21,11 +21,13 @@ def take_lock(path: Path) -> tuple[int, bool]:
 
     Closing the descriptor releases the lock. `was_left_open` explains the second value.
     """
-    descriptor = _opened(path, os.O_RDWR | os.O_CREAT)
+    descriptor = _open(path, os.O_RDWR | os.O_CREAT)
     try:
         _check_is_ours(descriptor, path)
-        if not _is_taken(descriptor):
-            raise JournalBusyError(f"{path.parent}: process {_owner(descriptor)} has the journal (stop it first)")
+        if not _try_to_lock(descriptor):
+            raise JournalBusyError(
+                f"process {_read_owner(descriptor)} has the journal", path=path.parent, hint="stop it first"
+            )
         left_open = _ends_open(descriptor)  # read under the lock, as the last owner may have closed it just now
         os.truncate(descriptor, 0)
         os.write(descriptor, f"{os.getpid()}\n".encode())
@@ -35,17 +37,17 @@ def take_lock(path: Path) -> tuple[int, bool]:
     return descriptor, left_open
 
 
-def _opened(path: Path, flags: int) -> int:
+def _open(path: Path, flags: int) -> int:
     """Open a lock file; raise a JournalError for a link, a pipe or a device."""
     try:
         descriptor = os.open(path, flags | _SAFELY, 0o600)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EMLINK):
-            raise JournalError(f"{path}: is a link, and not the lock of a journal (remove it)") from None
+            raise JournalError("is a link, and not the lock of a journal", path=path, hint="remove it") from None
         raise
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise JournalError(f"{path}: is not a file, and not the lock of a journal (remove it)")
+        raise JournalError("is not a file, and not the lock of a journal", path=path, hint="remove it")
     return descriptor
 
 
@@ -53,22 +55,26 @@ def _check_is_ours(descriptor: int, path: Path) -> None:
     """Raise a JournalError for another user's file or one with a second name, so that no other file is overwritten."""
     about = os.fstat(descriptor)
     if about.st_uid not in (0, os.geteuid()):
-        raise JournalError(f"{path}: is another user's ({about.st_uid}), and not the lock of your journal (remove it)")
+        raise JournalError(
+            f"is another user's ({about.st_uid}), and not the lock of your journal", path=path, hint="remove it"
+        )
     if about.st_nlink > 1:
-        raise JournalError(f"{path}: is also the file of another name, and not the lock of a journal (remove it)")
+        raise JournalError(
+            "is also the file of another name, and not the lock of a journal", path=path, hint="remove it"
+        )
 
 
 def owner_of(folder: str | os.PathLike[str]) -> str | None:
     """Return the PID of the process that holds the journal in a folder, or None."""
     try:
-        descriptor = _opened(Path(folder) / LOCK, os.O_RDONLY)
+        descriptor = _open(Path(folder) / LOCK, os.O_RDONLY)
     except (OSError, JournalError):
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         return None
     except OSError:
-        return _owner(descriptor)
+        return _read_owner(descriptor)
     finally:
         os.close(descriptor)
 
@@ -88,7 +94,7 @@ def note_closed(descriptor: int) -> None:
 def was_left_open(path: Path) -> bool:
     """Return whether the last owner of this lock ended without closing the journal; call it before `take_lock`."""
     try:
-        descriptor = _opened(path, os.O_RDONLY)
+        descriptor = _open(path, os.O_RDONLY)
     except (OSError, JournalError):
         return False
     try:
@@ -101,7 +107,7 @@ def _ends_open(descriptor: int) -> bool:
     return os.pread(descriptor, 100, 0).endswith(_OPEN)
 
 
-def _is_taken(descriptor: int) -> bool:
+def _try_to_lock(descriptor: int) -> bool:
     """Lock a file if it is free, and return whether it worked; retry, as `owner_of` holds the lock for a moment."""
     for attempt in range(_ATTEMPTS):
         time.sleep(_PAUSE if attempt else 0)
@@ -114,18 +120,18 @@ def _is_taken(descriptor: int) -> bool:
     return False
 
 
-def _owner(descriptor: int) -> str:
+def _read_owner(descriptor: int) -> str:
     """Return the PID in a lock that another process holds, waiting for that process to write it.
 
     Until then the file is empty, or holds the PID of a process that has ended.
     """
-    found = ""
+    owner = ""
     for attempt in range(_PATIENCE):
         time.sleep(_PAUSE if attempt else 0)
-        found = os.pread(descriptor, 20, 0).decode("ascii", "replace").partition("\n")[0].strip()
-        if found.isdecimal() and _is_alive(int(found)):
+        owner = os.pread(descriptor, 20, 0).decode("ascii", "replace").partition("\n")[0].strip()
+        if owner.isdecimal() and _is_alive(int(owner)):
             break
-    return found or "unknown"
+    return owner or "unknown"
 
 
 def _is_alive(pid: int) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from thresher.support import strict_json
 from thresher.text.feature_checks import is_count, is_name
 
 KINDS = ("correction", "categories", "undo", "skip")
@@ -20,6 +21,24 @@ _HARMLESS, _RATIO = 2**26, 200  # size limit of features: bytes, plus this multi
 
 class DamagedError(Exception):
     """Part of a journal is damaged; the message does not name the file."""
+
+
+class Entry(NamedTuple):
+    """The contents of a new record; the log adds its number and its time.
+
+    Parameters
+    ----------
+    id, kind, user, body, text, features, digest
+        As in `Record`.
+    """
+
+    id: str
+    kind: str
+    user: str
+    body: dict[str, Any]
+    text: Any = None
+    features: list[tuple[str, int]] | None = None
+    digest: str = ""
 
 
 class Record(NamedTuple):
@@ -87,88 +106,88 @@ def unpack(row: tuple[Any, ...]) -> Record:
     seq, id, kind, time, user, body, text, features, digest, undone_by, sealed, effect = row
     if undone_by is not None and sealed == "":
         return Record(seq, id, kind, time, user, {}, None, None, digest, undone_by)
-    with _damage_of(f"record {seq}", seq):
+    with _name_damage(f"record {seq}", seq):
         if sealed is not None and sealed != seal(*row[:10]):
             raise DamagedError("it is not what was written")
         if not all(isinstance(value, kinds) for value, kinds in zip(row, _COLUMNS, strict=False)):
             raise DamagedError("it holds what no column of its kind does")
-        parts = _body(kind, body), _text(text), _features(features), _effect(effect)
+        parts = _parse_body(kind, body), _parse_text(text), _parse_features(features), _parse_effect(effect)
     return Record(seq, id, kind, time, user, *parts[:3], digest, undone_by, parts[3])
 
 
 def unpack_body(seq: int, kind: str, packed: str) -> dict[str, Any]:
     """Return the body of a record, or raise a DamagedError."""
-    with _damage_of(f"record {seq}", seq):
-        return _body(kind, packed)
+    with _name_damage(f"record {seq}", seq):
+        return _parse_body(kind, packed)
 
 
 def unpack_document(id: str, packed: str) -> Any:
     """Return the text of a document to review, or raise a DamagedError."""
-    with _damage_of(f"document {str(id)[:50]!r} to review"):
-        return _text(packed)
+    with _name_damage(f"document {str(id)[:50]!r} to review"):
+        return _parse_text(packed)
 
 
 @contextmanager
-def _damage_of(what: str, seq: int | None = None) -> Iterator[None]:
+def _name_damage(what: str, seq: int | None = None) -> Iterator[None]:
     """Turn errors in the block into a DamagedError that names the damaged item and says what to do."""
     try:
         yield
-    except (DamagedError, ValueError, RecursionError, zlib.error) as error:
+    except (DamagedError, ValueError, zlib.error) as error:
         advice = "take a backup" if seq is None else f"thresher journal skip MODEL {seq} leaves it out"
         raise DamagedError(f"{what} is damaged: {str(error).splitlines()[0]} ({advice})") from None
 
 
-def _body(kind: str, packed: str) -> dict[str, Any]:
-    body = _loaded(packed)
-    if kind not in _BODIES or not isinstance(body, dict) or not _BODIES[kind](body):
+def _parse_body(kind: str, packed: str) -> dict[str, Any]:
+    body = _load_json(packed)
+    if kind not in _IS_BODY_OF or not isinstance(body, dict) or not _IS_BODY_OF[kind](body):
         raise DamagedError(f"its body does not fit a record of kind {str(kind)[:20]!r}")
     return body
 
 
-def _corrects(body: dict[str, Any]) -> bool:
+def _is_correction(body: dict[str, Any]) -> bool:
     lists = ("categories",) if "categories" in body else ("accept", "reject")
-    return all(_are_texts(body.get(name)) for name in lists) and isinstance(body.get("document", ""), str)
+    return all(_are_strings(body.get(name)) for name in lists) and isinstance(body.get("document", ""), str)
 
 
-def _changes(body: dict[str, Any]) -> bool:
-    named = isinstance(body.get("change"), str) and _are_texts(body.get("names"))
+def _is_change(body: dict[str, Any]) -> bool:
+    named = isinstance(body.get("change"), str) and _are_strings(body.get("names"))
     threshold = body.get("threshold", None if body.get("change") == "threshold" else 0.0)
     return named and isinstance(body.get("into", ""), str) and isinstance(threshold, float)
 
 
-def _undoes(body: dict[str, Any]) -> bool:
+def _is_undo(body: dict[str, Any]) -> bool:
     seqs = body.get("seqs")
     return isinstance(seqs, list) and all(type(seq) is int for seq in seqs)
 
 
-_BODIES: dict[str, Callable[[dict[str, Any]], bool]] = dict(
-    zip(KINDS, (_corrects, _changes, _undoes, _undoes), strict=True)
+_IS_BODY_OF: dict[str, Callable[[dict[str, Any]], bool]] = dict(
+    zip(KINDS, (_is_correction, _is_change, _is_undo, _is_undo), strict=True)
 )
 
 
-def _text(packed: str | None) -> Any:
-    text = None if packed is None else _loaded(packed)
-    if text is None or isinstance(text, str) or (isinstance(text, dict) and _are_texts(list(text.values()))):
+def _parse_text(packed: str | None) -> Any:
+    text = None if packed is None else _load_json(packed)
+    if text is None or isinstance(text, str) or (isinstance(text, dict) and _are_strings(list(text.values()))):
         return text
     raise DamagedError("its text is not valid")
 
 
-def _features(packed: bytes | None) -> list[tuple[str, int]] | None:
+def _parse_features(packed: bytes | None) -> list[tuple[str, int]] | None:
     if packed is None:
         return None
-    pairs = _loaded(_decompressed(packed).decode("ascii"))
+    pairs = _load_json(_decompress(packed).decode("ascii"))
     if not isinstance(pairs, list) or not all(map(_is_feature, pairs)) or len({name for name, _ in pairs}) < len(pairs):
         raise DamagedError("its features are not names with counts, each once")
     return [(name, count) for name, count in pairs]
 
 
-def _decompressed(packed: bytes) -> bytes:
+def _decompress(packed: bytes) -> bytes:
     """Return decompressed features; limit the size against decompression bombs, as real features compress far less."""
     engine = zlib.decompressobj()
-    found = engine.decompress(packed, _HARMLESS + _RATIO * len(packed))
+    unpacked = engine.decompress(packed, _HARMLESS + _RATIO * len(packed))
     if not engine.eof or engine.unused_data:
         raise DamagedError("its features do not end where they should")
-    return found
+    return unpacked
 
 
 def _is_feature(pair: Any) -> bool:
@@ -177,21 +196,18 @@ def _is_feature(pair: Any) -> bool:
     return is_name(pair[0]) and is_count(pair[1])
 
 
-def _effect(packed: str | None) -> dict[str, Any] | None:
-    effect = None if packed is None else _loaded(packed)
-    if effect is None or (isinstance(effect, dict) and _are_texts(effect.get("mistakes"))):
+def _parse_effect(packed: str | None) -> dict[str, Any] | None:
+    effect = None if packed is None else _load_json(packed)
+    if effect is None or (isinstance(effect, dict) and _are_strings(effect.get("mistakes"))):
         return effect
     raise DamagedError("its effect is not valid")
 
 
-def _are_texts(value: Any) -> bool:
+def _are_strings(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
-def _loaded(packed: str) -> Any:
+def _load_json(packed: str) -> Any:
     if not isinstance(packed, str):
         raise DamagedError("it holds no text where that must be")
-    found = json.loads(packed)
-    if "\\u" in packed:  # only an escape can hold a lone surrogate, which fails to encode
-        json.dumps(found, ensure_ascii=False).encode()
-    return found
+    return strict_json.parse(packed)

@@ -1,68 +1,68 @@
 """Apply a record of the journal to a model, both when it is new and when `JournaledModel` replays it."""
 
-import hashlib
-import json
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
 from thresher.categorizer import Categorizer
-from thresher.errors import JournalError, TextError
+from thresher.errors import TextError
+from thresher.journal.prepared_correction import PreparedCorrection
 from thresher.journal.record import Record
 from thresher.model.explanations import Correction
-from thresher.text.analysers import Text
-from thresher.text.vectorizer import FeatureCounts
+from thresher.model.online_learning import learn_validated
+from thresher.model.thread_safety import lesson
 
 
 def apply(
-    model: Categorizer, record: Record, text: Text | FeatureCounts | None, watched: Iterable[str] = ()
+    model: Categorizer, record: Record, correction: PreparedCorrection | None, watched: Iterable[str] = ()
 ) -> Correction | None:
     """Apply a record to a model; return the changes of a correction, or None for other records.
 
-    If a correction names all categories of a text, the changes cover these and the `watched` categories.
+    `correction` is that of the record, after its checks. If it names all categories of a text, the changes cover these
+    and the `watched` categories.
     """
     if record.kind == "categories":
         change_categories(model, record.body)
-    elif record.kind == "correction" and "categories" in record.body:
-        accept = record.body["categories"]
-        reject = [name for name in watched if name not in accept]
-        return model.learn(text, accept, reject, complete=True)  # type: ignore[arg-type]
-    elif record.kind == "correction":
-        return model.learn(text, record.body["accept"], record.body["reject"])  # type: ignore[arg-type]
-    return None
+    if correction is None:
+        return None
+    accepted, is_complete = correction.accepted, correction.is_complete
+    rejected = sorted(set(watched).difference(accepted)) if is_complete else correction.rejected
+    with lesson(model.state):
+        return learn_validated(model.state, correction.features, accepted, rejected, is_complete)
 
 
 def apply_and_describe(
-    model: Categorizer, record: Record, text: Text | FeatureCounts | None
+    model: Categorizer, record: Record, correction: PreparedCorrection | None
 ) -> tuple[Correction | None, dict[str, Any] | None]:
     """Apply a record to a model; return the changes of a correction, and its effect: the prediction, and word counts.
 
     The effect is None if memory is too short to describe it, since a correction must not fail for that reason.
     """
-    if record.kind != "correction":
-        return apply(model, record, text), None
+    if correction is None:
+        return apply(model, record, None), None
     predicted: list[str] | None = None
     with suppress(MemoryError):
-        predicted = model.predict([text])[0] if model.state.learner.is_fitted else []  # type: ignore[list-item]
-    correction = apply(model, record, text, predicted or [])
-    assert correction is not None
+        is_fitted = model.state.learner.is_fitted
+        predicted = model.predict([correction.features])[0] if is_fitted else []  # type: ignore[list-item]
+    changes = apply(model, record, correction, predicted or [])
+    assert changes is not None
     try:
-        return correction, None if predicted is None else _effect(record.body, predicted, correction)
+        return changes, None if predicted is None else _describe_effect(correction.body, predicted, changes)
     except MemoryError:
         return None, None
 
 
-def _effect(body: dict[str, Any], predicted: list[str], correction: Correction) -> dict[str, Any]:
-    wrong = set(predicted) ^ set(body["categories"]) if "categories" in body else wrong_of(predicted, body)
+def _describe_effect(body: dict[str, Any], predicted: list[str], changes: Correction) -> dict[str, Any]:
+    wrong = set(predicted) ^ set(body["categories"]) if "categories" in body else find_mistakes(predicted, body)
     return {
         "predicted": predicted,
         "mistakes": sorted(wrong),
-        "promoted": correction.count_promoted(),
-        "demoted": correction.count_demoted(),
+        "promoted": changes.count_promoted(),
+        "demoted": changes.count_demoted(),
     }
 
 
-def wrong_of(predicted: Iterable[str], body: dict[str, Any]) -> set[str]:
+def find_mistakes(predicted: Iterable[str], body: dict[str, Any]) -> set[str]:
     """Return the categories that were predicted wrongly: rejected but predicted, or accepted but not predicted."""
     return (set(body["accept"]) - set(predicted)) | (set(body["reject"]) & set(predicted))
 
@@ -77,32 +77,12 @@ def change_categories(model: Categorizer, body: dict[str, Any]) -> None:
         "threshold": lambda: model.set_threshold(body["names"][0], body["threshold"]),
     }
     if body["change"] not in changes:
-        raise TextError(f"{body['change']!r} is not a change of categories (allowed: {', '.join(changes)})")
+        raise TextError("{change} is not a change of categories", hint=f"allowed: {', '.join(changes)}", **body)
     if body["change"] != "merge" and len(body["names"]) != 1:
-        raise TextError(f"{body['change']!r} takes one category, and {len(body['names'])} are given")
+        raise TextError(f"{body['change']} takes one category, and {len(body['names'])} are given")
     if body["change"] in ("rename", "merge") and not body.get("into"):
         raise TextError(f"to {body['change']} needs a name to change into")
     changes[body["change"]]()
-
-
-def text_of(model: Categorizer, record: Record, remarks: list[str]) -> Text | FeatureCounts | None:
-    """Return the text of a correction, or its recorded features if the text is forgotten or now gives others.
-
-    The latter case adds a line to `remarks`.
-    """
-    if record.kind != "correction":
-        return None
-    text: Text | None = record.text
-    if text is not None and features_digest(model.state.features.found_in(text)) == record.digest:
-        return text
-    pairs = record.features or []
-    features = FeatureCounts([name for name, _ in pairs], [count for _, count in pairs])
-    # Only the features that a replay needs are left of a forgotten text, so their digest differs.
-    if record.features is None or (text is not None and features_digest(features) != record.digest):
-        raise JournalError("its features are not those that were kept")
-    if text is not None:
-        remarks.append(f"record {record.seq}: its text now has other features; those kept are taken")
-    return features
 
 
 def needed_features(record: Record, first: Categorizer) -> list[tuple[str, int]]:
@@ -118,8 +98,3 @@ def needed_features(record: Record, first: Categorizer) -> list[tuple[str, int]]
     return sorted(feature for feature in features if feature[0] in known) + [
         feature for feature in features if feature[0] not in known
     ]
-
-
-def features_digest(found: FeatureCounts) -> str:
-    """Return the SHA-256 of the features of a text and their counts."""
-    return hashlib.sha256(json.dumps([found.names, found.counts]).encode()).hexdigest()

@@ -64,10 +64,10 @@ def set_up(connection: sqlite3.Connection, path: Path) -> None:
     """
     connection.create_function("seal", 10, seal)
     locking, *others = _PRAGMAS
-    _set(connection, path, locking)
-    is_new, version = _looked_at(connection, path)
+    _set_pragma(connection, path, locking)
+    is_new, version = _read_version(connection, path)
     for name in others:
-        _set(connection, path, name)
+        _set_pragma(connection, path, name)
     if is_new or version < VERSION:
         steps = _SCHEMA + _LOOKED_UP if is_new else "".join(_UPGRADES[old] for old in range(version, VERSION))
         pragmas = f"PRAGMA application_id={APPLICATION_ID}; PRAGMA user_version={VERSION};"
@@ -76,21 +76,21 @@ def set_up(connection: sqlite3.Connection, path: Path) -> None:
     sync_folder(path.parent)
 
 
-def _set(connection: sqlite3.Connection, path: Path, name: str) -> None:
+def _set_pragma(connection: sqlite3.Connection, path: Path, name: str) -> None:
     value = _PRAGMAS[name]
     connection.execute(f"PRAGMA {name}={value}").fetchall()  # SQLite reports a failure only at the end
-    (found,) = connection.execute(f"PRAGMA {name}").fetchone() or (0,)
-    if str(found).lower() != str(value):
-        raise JournalError(f"{path}: SQLite has {name}={found}, and durability needs {value}")
+    (actual,) = connection.execute(f"PRAGMA {name}").fetchone() or (0,)
+    if str(actual).lower() != str(value):
+        raise JournalError(f"SQLite has {name}={actual}, and durability needs {value}", path=path)
 
 
-def _looked_at(connection: sqlite3.Connection, path: Path) -> tuple[bool, int]:
+def _read_version(connection: sqlite3.Connection, path: Path) -> tuple[bool, int]:
     """Return whether a file is new, and its version; raise a JournalError if it is not a journal of a known version."""
     (mark,), (version,) = (connection.execute(f"PRAGMA {n}").fetchone() for n in ("application_id", "user_version"))
     if mark == 0 and version == 0 and not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
         return True, version
     if mark != APPLICATION_ID or version < 1:
-        raise JournalError(f"{path}: this is not a journal of Thresher's")
+        raise JournalError("this is not a journal of Thresher's", path=path)
     if version > VERSION:
-        raise JournalError(f"{path}: the journal is of a newer version (get a newer thresher)")
+        raise JournalError("the journal is of a newer version", path=path, hint="get a newer thresher")
     return False, version

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from thresher.categorizer import Categorizer
 from thresher.errors import JournalError, LemmatizerError, ModelFileError
-from thresher.journal.database import Journal
+from thresher.journal.journal import Journal
 from thresher.support.atomic_file import remove_folder_left, remove_halves, whole_file, whole_folder
 
 SHARED = 0o640  # widest permissions of a snapshot
-_NOTED = "snapshots"
+_FACT = "snapshots"  # name of the fact in the journal
 _SNAPSHOT = re.compile(r"snapshot-(\d{10})\.thresher")
 
 
@@ -23,53 +23,54 @@ def snapshot_path(folder: Path, position: int) -> Path:
 
 def position_of(path: Path) -> int:
     """Return the number of records before a snapshot, or -1 if the file is not a snapshot."""
-    found = _SNAPSHOT.fullmatch(path.name)
-    return int(found[1]) if found else -1
+    match = _SNAPSHOT.fullmatch(path.name)
+    return int(match[1]) if match else -1
 
 
-def snapshots_in(folder: str | os.PathLike[str]) -> list[Path]:
+def find_snapshots(folder: str | os.PathLike[str]) -> list[Path]:
     """Return the paths of all snapshots in a folder, the oldest first."""
     return sorted(path for path in Path(folder).iterdir() if position_of(path) >= 0)
 
 
-def note(journal: Journal, position: int, digest: str) -> None:
+def note_snapshot(journal: Journal, position: int, digest: str) -> None:
     """Record the digest of a snapshot in its journal, and drop the entries of deleted snapshots."""
-    there = {position_of(path) for path in snapshots_in(journal.folder)}
-    digests = {str(place): found for place, found in _noted(journal).items() if place in there}
-    journal.set_fact(_NOTED, json.dumps(digests | {str(position): digest}))
+    positions = {position_of(path) for path in find_snapshots(journal.folder)}
+    digests = {str(place): noted for place, noted in _read_digests(journal).items() if place in positions}
+    journal.facts.set(_FACT, json.dumps(digests | {str(position): digest}))
 
 
-def note_found(journal: Journal) -> None:
+def note_all_snapshots(journal: Journal) -> None:
     """Record the digests of all snapshots of a journal by an older version, which did not record them."""
-    if journal.fact(_NOTED) is None:
-        for path in snapshots_in(journal.folder):
+    if journal.facts.get(_FACT) is None:
+        for path in find_snapshots(journal.folder):
             try:
-                note(journal, position_of(path), Categorizer.load(path).digest())
+                note_snapshot(journal, position_of(path), Categorizer.load(path).digest())
             except LemmatizerError:
                 raise
             except ModelFileError:
                 continue
 
 
-def _noted(journal: Journal) -> dict[int, str]:
+def _read_digests(journal: Journal) -> dict[int, str]:
     """Return the digests of a journal's snapshots by position; if they are damaged, only that of the first."""
     try:
-        noted = {int(position): str(digest) for position, digest in json.loads(journal.fact(_NOTED) or "{}").items()}
+        noted = json.loads(journal.facts.get(_FACT) or "{}")
+        digests = {int(position): str(digest) for position, digest in noted.items()}
     except (ValueError, AttributeError):
-        noted = {}
-    return noted | {0: str(journal.fact("base"))}
+        digests = {}
+    return digests | {0: str(journal.facts.get("base"))}
 
 
-def restored(journal: Journal, remarks: list[str], before: int | None = None) -> tuple[Categorizer, int]:
+def restore_newest(journal: Journal, remarks: list[str], before: int | None = None) -> tuple[Categorizer, int]:
     """Return the model of the newest readable snapshot, made before the record `before` if given, and its position.
 
     Each snapshot that cannot be read or does not have its recorded digest adds a line to `remarks`. Snapshots without a
     recorded digest are ignored: another journal made them, or a process that was killed before it could record it.
     """
-    digests = _noted(journal)
-    for path in reversed(snapshots_in(journal.folder)):
+    digests = _read_digests(journal)
+    for path in reversed(find_snapshots(journal.folder)):
         position = position_of(path)
-        if position > journal.last() or (before is not None and position >= before):
+        if position > journal.log.last_seq() or (before is not None and position >= before):
             continue
         try:
             model = Categorizer.load(path)
@@ -81,24 +82,20 @@ def restored(journal: Journal, remarks: list[str], before: int | None = None) ->
             raise  # an older snapshot would be taught with other lemmas
         except ModelFileError as error:
             remarks.append(f"{error} (an older snapshot is taken)")
-    raise JournalError(f"{journal.folder}: no snapshot can be read, not even the first")
+    raise JournalError("no snapshot can be read, not even the first", path=journal.folder)
 
 
-def remove_undone(journal: Journal) -> None:
+def remove_undone_snapshots(journal: Journal) -> None:
     """Remove snapshots that contain records undone since, and unfinished files of killed processes."""
-    undone = (
-        "SELECT 1 FROM records, json_each(body, '$.seqs') AS undone "
-        "WHERE records.seq > ? AND kind IN ('undo', 'skip') AND undone.value <= ? LIMIT 1"
-    )
-    for path in snapshots_in(journal.folder):
+    for path in find_snapshots(journal.folder):
         position = position_of(path)
-        if position > 0 and journal.query(undone, position, position):
+        if position > 0 and journal.log.has_undone(position):
             path.unlink()
     for path in journal.folder.glob(".snapshot-*.tmp"):
         path.unlink()
 
 
-def remove_left(journal: Journal) -> None:
+def remove_unfinished_backups(journal: Journal) -> None:
     """Remove backups that were not finished or not moved away, unless a process is copying them; call it at start."""
     remove_halves(journal.folder)
     for path in journal.folder.glob(".backup-*"):
@@ -111,7 +108,7 @@ def backup(journal: Journal, folder: str | os.PathLike[str]) -> None:
     Unfinished backups that killed processes left in the same parent folder are removed.
     """
     with whole_folder(folder) as half:
-        journal.backup(half / journal.path.name)
-        for path in snapshots_in(journal.folder):
+        journal.database.backup(half / journal.path.name)
+        for path in find_snapshots(journal.folder):
             with path.open("rb") as file, whole_file(half / path.name) as copy:
                 shutil.copyfileobj(file, copy)

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from thresher.kernels.dense_weights import BALANCED_WINNOW, Steps
 from thresher.learners.base import MistakeDrivenLearner
-from thresher.learners.parameters import WINNOW_STEPS, Range
 from thresher.learners.settings import WinnowSettings
 from thresher.learners.step_sizes import multiplicative_steps
+from thresher.support.settings import document
 
 
+@document
 @dataclass(kw_only=True, eq=False)
 class BalancedWinnow(WinnowSettings, MistakeDrivenLearner):
     """Balanced Winnow (section 3); with its default settings it is the paper's best version, BalancedWinnow+.
@@ -39,7 +40,6 @@ class BalancedWinnow(WinnowSettings, MistakeDrivenLearner):
            [ True, False]])
     """
 
-    steps: ClassVar[dict[str, Range]] = WINNOW_STEPS
     rule: ClassVar[int] = BALANCED_WINNOW
     balanced: ClassVar[bool] = True
 

@@ -15,7 +15,6 @@ from thresher.kernels.mistake_driven import Examples
 from thresher.learners.chunks import SLICE_WORK
 from thresher.learners.dense_weights import DenseWeights
 from thresher.learners.mistake_rule import MistakeRule
-from thresher.learners.parameters import LARGEST
 from thresher.learners.sparse_weights import SparseWeights
 from thresher.learners.training import (
     History,
@@ -26,14 +25,15 @@ from thresher.learners.training import (
     Training,
     train_listed,
 )
-from thresher.rows.labels import as_labels, count_categories, count_positives, listed_labels
-from thresher.rows.spilled import is_spilled, joined_rows, parts_of
-from thresher.rows.validation import as_rows, check_numbers, strengths
+from thresher.rows.labels import as_labels, count_categories, count_positives
+from thresher.rows.validation import as_rows, check_numbers, to_strengths
 from thresher.support.parallel import count_threads
+from thresher.support.settings import MAX_NUMBER, document
 
 Train = Callable[[Examples, Plan, int, Report | None], tuple[DenseWeights | SparseWeights, History]]
 
 
+@document
 @dataclass(kw_only=True, eq=False)
 class MistakeDrivenLearner(MistakeRule):
     """A linear learner for many categories that changes its weights only on mistakes (sections 3 and 4).
@@ -42,7 +42,7 @@ class MistakeDrivenLearner(MistakeRule):
     accepted if the score exceeds theta. On a mistake, only the weights of the active features are promoted or demoted.
     In the paper's learners, the step does not depend on the strengths.
 
-    Its parameters are those of `Settings`.
+    Its parameters are those of `LearnerSettings`.
 
     Attributes
     ----------
@@ -91,38 +91,23 @@ class MistakeDrivenLearner(MistakeRule):
             Called with a Progress about ten times a second.
         """
         self.check_parameters()
-        checked, judged, times = self._checked(rows, labels, row_weight)
-        return self._fit(checked, judged, times, n_categories, progress)
+        strong, judged, times = self._checked(rows, labels, row_weight)
+        return self._fit(strong, judged, times, n_categories, progress)
 
-    def fit_checked(
-        self, rows: Rows, labels: list[list[int]], n_categories: int, progress: Report | None = None
-    ) -> Self:
-        """Train from the start on `rows` and `labels` that are known to be valid, such as those of a `Categorizer`.
-
-        The caller gives up the rows: their data may be overwritten. `n_categories` and `progress` are those of `fit`.
-        """
-        self.check_parameters()
-        if is_spilled(rows.indices):
-            parts = (strengths(part, self.strength, self.normalize, checked=True) for part in parts_of(rows))
-            strong = joined_rows(parts, rows.n_features, limit=0)
-        else:
-            strong = strengths(rows, self.strength, self.normalize, checked=True, out=rows.data)
-        return self._fit(strong, listed_labels(labels), np.ones(1), n_categories, progress)
-
-    def fit_strengths(
+    def fit_rows(
         self,
-        strong: Rows,
+        rows: Rows,
         labels: Labels,
         n_categories: int,
         progress: Report | None = None,
         train: Train | None = None,
     ) -> Self:
-        """Train from the start on rows `strong` that already hold strengths.
+        """Train from the start on `rows` of strengths, which are known to be valid like their `labels`.
 
-        `labels`, `n_categories` and `progress` are those of `fit`. `train` replaces the function that makes the passes.
+        `n_categories` and `progress` are those of `fit`. `train` replaces the function that makes the passes.
         """
         self.check_parameters()
-        return self._fit(strong, labels, np.ones(1), n_categories, progress, train)
+        return self._fit(rows, labels, np.ones(1), n_categories, progress, train)
 
     def _fit(
         self,
@@ -168,67 +153,69 @@ class MistakeDrivenLearner(MistakeRule):
         categories out (`Labels` with others=0).
         """
         self.check_parameters()
-        checked, judged, times = self._checked(rows, labels, row_weight)
+        strong, judged, times = self._checked(rows, labels, row_weight)
         count = count_categories(judged, n_categories, 0 if self._weights is None else self._weights.n_categories)
-        average_active = self._measured(checked) if self._weights is None else self.average_active_
         self._online = None
-        rule = self._rule(average_active, revive=not self.discard_final)
-        steps = self._steps(average_active, times)
-        blocks = self._first_blocks(average_active, checked) if self._weights is None else self._weights
-        self._go_on(Examples(checked, judged, steps), rule, blocks, count, progress)
-        self.average_active_ = average_active
+        self._learn(strong, judged, count, times, progress)
         return self
 
-    def learn_checked(self, rows: Rows, labels: Labels, n_categories: int) -> NDArray[np.int64]:
-        """Continue training on `rows` and `labels` that are known to be valid, such as those of a `Categorizer`.
+    def learn_rows(self, rows: Rows, labels: Labels, n_categories: int) -> NDArray[np.int64]:
+        """Continue training on `rows` of strengths, which are known to be valid like their `labels`.
 
         `n_categories` is the number of categories, including new ones. Parameters are those of the previous call: they
         are neither read nor checked again. Return the mistakes by category.
         """
         if self._weights is None:
-            return self.partial_fit(rows, labels, n_categories=n_categories).online_mistakes_
-        rule, steps = self._as_before()
-        strong = strengths(rows, self.strength, self.normalize, checked=True)
-        return self._go_on(Examples(strong, labels, steps), rule, self._weights, n_categories)
+            self.check_parameters()
+        return self._learn(rows, labels, n_categories)
 
-    def stream_checked(self, rows: Rows, labels: Labels) -> NDArray[np.float32]:
+    def stream_rows(self, rows: Rows, labels: Labels) -> NDArray[np.float32]:
         """Score each of the `rows`, then learn it with its `labels`, before the next one; return the raw scores.
 
-        Rows and labels must be valid, as in `learn_checked`, and all categories must be known. This does not support
+        Rows and labels must be valid, as in `learn_rows`, and all categories must be known. This does not support
         averaged weights, as each step changes all means.
         """
-        blocks, (rule, steps) = self.fitted_weights(), self._as_before()
+        blocks, (rule, steps) = self.fitted_weights(), self._online_rule()
         blocks.grow(rows.n_features, blocks.n_categories)
-        scores, mistakes = blocks.stream(Examples(self.strengths(rows), labels, steps), rule)
+        scores, mistakes = blocks.stream(Examples(rows, labels, steps), rule)
         self._limit_untaught(scores)
         self.online_mistakes_ = self.online_mistakes_ + mistakes
         self.positives_ = self.positives_ + count_positives(labels, blocks.n_categories)
         return scores
 
-    def _as_before(self) -> tuple[Rule, Steps]:
+    def _online_rule(self) -> tuple[Rule, Steps]:
+        """Return the rule and the steps of single documents, which are computed once."""
         if self._online is None:
-            steps = self._steps(self.average_active_, np.ones(1))
-            self._online = self._rule(self.average_active_, revive=not self.discard_final), steps
+            rule = self._rule(self.average_active_, revive=not self.discard_final)
+            self._online = rule, self._steps(self.average_active_, np.ones(1))
         return self._online
 
-    def _go_on(
+    def _learn(
         self,
-        examples: Examples,
-        rule: Rule,
-        blocks: DenseWeights | SparseWeights,
+        rows: Rows,
+        labels: Labels,
         count: int,
+        times: NDArray[np.float64] | None = None,
         progress: Report | None = None,
     ) -> NDArray[np.int64]:
         """Make one pass and return the mistakes; an interrupted long pass leaves the learner unchanged.
 
         A single row is never long: nothing interrupts it, and copying all weights would take longer than learning it.
         """
-        checked = examples.rows
-        long = len(checked.indptr) > 2 and len(checked.indices) * count > SLICE_WORK
+        first = self._weights is None
+        average_active = self._measured(rows) if first else self.average_active_
+        if first or times is not None:
+            rule = self._rule(average_active, revive=not self.discard_final)
+            steps = self._steps(average_active, np.ones(1) if times is None else times)
+        else:
+            rule, steps = self._online_rule()
+        examples = Examples(rows, labels, steps)
+        long = len(rows.indptr) > 2 and len(rows.indices) * count > SLICE_WORK
+        blocks = self._first_blocks(average_active, rows) if self._weights is None else self._weights
         blocks = blocks.copy() if long else blocks
         known, on_threads = blocks.n_categories, long and isinstance(blocks, DenseWeights)
         try:
-            blocks.grow(checked.n_features, count)
+            blocks.grow(rows.n_features, count)
             if long and isinstance(blocks, DenseWeights):
                 once = Schedule(max_passes=1, shuffle=False, seed=0, discarding=None)
                 training = Training(examples, rule, once, blocks)
@@ -239,14 +226,14 @@ class MistakeDrivenLearner(MistakeRule):
             blocks.forget_categories(known)
             raise
         if progress is not None and not on_threads:
-            done = len(checked.indptr) - 1
+            done = len(rows.indptr) - 1
             progress(Progress(done, done, int(mistakes.sum())))
-        if self._weights is None:
+        if first:
             self.mistakes_ = np.zeros((0, 0), dtype=np.int64)
             self.n_passes_ = self.online_mistakes_ = self.positives_ = np.zeros(0, dtype=np.int64)
-        self._weights = blocks
+        self._weights, self.average_active_ = blocks, average_active
         self.online_mistakes_ = _extended(self.online_mistakes_, count) + mistakes
-        self.positives_ = _extended(self.positives_, count) + count_positives(examples.labels, count)
+        self.positives_ = _extended(self.positives_, count) + count_positives(labels, count)
         return mistakes
 
     def _first_blocks(self, average_active: float, rows: Rows) -> DenseWeights | SparseWeights:
@@ -269,16 +256,12 @@ class MistakeDrivenLearner(MistakeRule):
             raise RowsError(f"rows have {checked.n_features} features, and the learner has {blocks.n_features}")
         return self._scores(blocks, self.strengths(checked))
 
-    def score_checked(self, rows: Rows) -> NDArray[np.float32]:
-        """Return the raw scores of `rows` that are known to be valid, such as those of a text vectorizer."""
+    def score_rows(self, rows: Rows) -> NDArray[np.float32]:
+        """Return the raw scores of `rows` of strengths, which are known to be valid."""
         blocks = self.fitted_weights()
         if rows.n_features > blocks.n_features:
             raise RowsError(f"rows have {rows.n_features} features, and the learner has {blocks.n_features}")
-        return self._scores(blocks, strengths(rows, self.strength, self.normalize, checked=True))
-
-    def score_strengths(self, strong: Rows) -> NDArray[np.float32]:
-        """Return the raw scores of rows `strong` that already hold strengths."""
-        return self._scores(self.fitted_weights(), strong)
+        return self._scores(blocks, rows)
 
     def _scores(self, blocks: DenseWeights | SparseWeights, strong: Rows) -> NDArray[np.float32]:
         scores = blocks.score(strong, count_threads(self.n_threads))
@@ -392,12 +375,14 @@ class MistakeDrivenLearner(MistakeRule):
     def fitted_weights(self) -> DenseWeights | SparseWeights:
         """Return the weights, or raise a NotFittedError."""
         if self._weights is None:
-            raise NotFittedError(f"this {type(self).__name__} has learned nothing yet (call fit or partial_fit first)")
+            raise NotFittedError(
+                f"this {type(self).__name__} has learned nothing yet", hint="call fit or partial_fit first"
+            )
         return self._weights
 
     def strengths(self, rows: Rows) -> Rows:
         """Return `rows` of counts as rows of the strengths used in scores."""
-        return strengths(rows, self.strength, self.normalize)
+        return to_strengths(rows, self.strength, self.normalize)
 
     def _checked(self, rows: Any, labels: Any, row_weight: Any) -> tuple[Rows, Labels, NDArray[np.float64]]:
         checked = as_rows(rows)
@@ -416,6 +401,6 @@ def _extended(counts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
 
 def _checked_row_weight(row_weight: Any, n_rows: int) -> NDArray[np.float64]:
     weight = np.asarray(row_weight)
-    if weight.dtype.kind not in "iuf" or weight.shape != (n_rows,) or not np.all((weight > 0) & (weight <= LARGEST)):
-        raise RowsError(f"row_weight must hold a number above 0, up to {LARGEST:g}, for each of the {n_rows} rows")
+    if weight.dtype.kind not in "iuf" or weight.shape != (n_rows,) or not np.all((weight > 0) & (weight <= MAX_NUMBER)):
+        raise RowsError(f"row_weight must hold a number above 0, up to {MAX_NUMBER:g}, for each of the {n_rows} rows")
     return weight.astype(np.float64)

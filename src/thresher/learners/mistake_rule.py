@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 from thresher.kernels.csr import Rows
 from thresher.kernels.dense_weights import Rule, Steps, weight_after_one_step
 from thresher.learners.dense_weights import Start
-from thresher.learners.parameters import SHARED, Range, check_parameters
-from thresher.learners.settings import Settings
+from thresher.learners.settings import LearnerSettings
 from thresher.learners.training import Discarding, Schedule
+from thresher.support.settings import check_settings, document
 
 
+@document
 @dataclass(kw_only=True, eq=False)
-class MistakeRule(Settings):
+class MistakeRule(LearnerSettings):
     """The rule of a learner: starting weights, mistakes, steps, and when features are discarded.
 
-    Its parameters are those of `Settings`.
+    Its parameters are those of `LearnerSettings`.
     """
 
-    steps: ClassVar[dict[str, Range]]
     rule: ClassVar[int]
     balanced: ClassVar[bool] = False
 
@@ -34,7 +34,7 @@ class MistakeRule(Settings):
 
     def check_parameters(self) -> None:
         """Raise a ParameterError for the first parameter that is out of range."""
-        check_parameters(self.get_params(), SHARED | self.steps)
+        check_settings(self.get_params(), type(self))
 
     def _measured(self, rows: Rows) -> float:
         """Return d: the given value, or the average number of active features, at least 1."""

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from thresher.kernels.dense_weights import PERCEPTRON, Steps
 from thresher.learners.base import MistakeDrivenLearner
-from thresher.learners.parameters import PERCEPTRON_STEPS, Range
 from thresher.learners.settings import PerceptronSettings
 from thresher.learners.step_sizes import additive_steps
+from thresher.support.settings import document
 
 
+@document
 @dataclass(kw_only=True, eq=False)
 class Perceptron(PerceptronSettings, MistakeDrivenLearner):
     """The Perceptron as in the paper (section 3), with an additive step that does not depend on the strengths.
@@ -33,7 +34,6 @@ class Perceptron(PerceptronSettings, MistakeDrivenLearner):
            [ True, False]])
     """
 
-    steps: ClassVar[dict[str, Range]] = PERCEPTRON_STEPS
     rule: ClassVar[int] = PERCEPTRON
 
     def _steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:

@@ -10,20 +10,21 @@ from thresher.errors import RowsError
 from thresher.kernels.csr import Rows
 from thresher.kernels.dense_weights import POSITIVE_WINNOW, Steps
 from thresher.learners.base import MistakeDrivenLearner
-from thresher.learners.parameters import WINNOW_STEPS, Range
-from thresher.learners.settings import WinnowSettings
+from thresher.learners.settings import PositiveWinnowSettings
 from thresher.learners.step_sizes import multiplicative_steps
+from thresher.support.settings import document
 
 
+@document
 @dataclass(kw_only=True, eq=False)
-class PositiveWinnow(WinnowSettings, MistakeDrivenLearner):
+class PositiveWinnow(PositiveWinnowSettings, MistakeDrivenLearner):
     """Positive Winnow (section 3): weights stay positive, so long documents need normalized strengths (section 4.1).
 
     On a mistake on a positive document, w <- alpha w for its active features. On a mistake on a negative one, w <- beta
     w. The weights start at theta / d, or at theta if strengths are normalized, which is the default. Strengths must not
     be negative: a positive weight times a negative strength would turn every promotion into a demotion.
 
-    Its parameters are those of `WinnowSettings`.
+    Its parameters are those of `PositiveWinnowSettings`.
 
     Examples
     --------
@@ -36,12 +37,7 @@ class PositiveWinnow(WinnowSettings, MistakeDrivenLearner):
            [ True, False]])
     """
 
-    steps: ClassVar[dict[str, Range]] = WINNOW_STEPS
     rule: ClassVar[int] = POSITIVE_WINNOW
-
-    alpha: float = 1.02
-    beta: float = 0.98
-    normalize: bool = True
 
     def _steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
         return multiplicative_steps(self.alpha, self.beta, times)
@@ -49,8 +45,6 @@ class PositiveWinnow(WinnowSettings, MistakeDrivenLearner):
     def strengths(self, rows: Rows) -> Rows:
         """Return `rows` of counts as rows of the strengths used in scores; raise a RowsError if one is negative."""
         if self.strength != "binary" and np.any(rows.data < 0):
-            raise RowsError(
-                "Negative values in data, and Positive Winnow's weights are all positive: a negative strength "
-                "would turn its promotions into demotions (use BalancedWinnow)"
-            )
+            problem = "Negative values in data, which would turn promotions of positive weights into demotions"
+            raise RowsError(problem, hint="use BalancedWinnow")
         return super().strengths(rows)

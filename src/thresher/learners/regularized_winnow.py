@@ -10,10 +10,11 @@ from thresher.kernels.dense_weights import REGULARIZED_WINNOW, Steps
 from thresher.kernels.regularized_winnow import weight_after_one_push
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.learners.dense_weights import Start
-from thresher.learners.parameters import REGULARIZED_STEPS, Range
 from thresher.learners.settings import RegularizedSettings
+from thresher.support.settings import document
 
 
+@document
 @dataclass(kw_only=True, eq=False)
 class RegularizedWinnow(RegularizedSettings, MistakeDrivenLearner):
     """Regularized Winnow (Zhang, 2000), which converges even if no weights separate the documents.
@@ -47,7 +48,6 @@ class RegularizedWinnow(RegularizedSettings, MistakeDrivenLearner):
            [ True, False]])
     """
 
-    steps: ClassVar[dict[str, Range]] = REGULARIZED_STEPS
     rule: ClassVar[int] = REGULARIZED_WINNOW
     balanced: ClassVar[bool] = True
 

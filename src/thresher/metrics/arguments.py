@@ -30,7 +30,9 @@ def as_truth(values: ArrayLike, name: str) -> Truth:
     """Return a bool array, from bool or from 0 and 1."""
     array = np.asarray(values)
     if array.dtype != np.bool_ and not (array.size == 0 or (array.dtype.kind in "iu" and np.isin(array, (0, 1)).all())):
-        raise RowsError(f"{name} must hold True and False alone, not {array.dtype} (compare with a threshold first)")
+        raise RowsError(
+            f"{name} must hold True and False alone, not {array.dtype}", hint="compare with a threshold first"
+        )
     return array.astype(np.bool_, copy=False)
 
 
@@ -41,7 +43,7 @@ def as_scores(values: ArrayLike) -> Floats:
     except (TypeError, ValueError) as error:
         raise RowsError(f"scores must be numbers: {error}") from None
     if np.isnan(array).any():
-        raise RowsError("scores hold NaN: what is not a number has no rank (score every document)")
+        raise RowsError("scores hold NaN: what is not a number has no rank", hint="score every document")
     return array
 
 
@@ -55,7 +57,7 @@ def check_shapes(**arrays: NDArray[Any]) -> None:
 def check_whole(name: str, number: Any, least: int = 1) -> None:
     """Raise a ParameterError unless this is an integer of at least `least`."""
     if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
-        raise ParameterError.of(name, number, f"is out of range (allowed: a whole number from {least})")
+        raise ParameterError.of(name, number, allowed=f"a whole number from {least}")
 
 
 def as_ranking(scores: ArrayLike, truth: ArrayLike, n_dimensions: int = 2) -> tuple[Floats, Truth]:
@@ -77,4 +79,4 @@ def as_decisions(truth: ArrayLike, accepted: ArrayLike) -> tuple[Truth, Truth]:
 def _check_dimensions(what: str, array: NDArray[Any], n_dimensions: int) -> None:
     if array.ndim != n_dimensions:
         wanted = "documents" if n_dimensions == 1 else "documents, categories"
-        raise RowsError(f"{what} the shape {array.shape} (wanted: {wanted})")
+        raise RowsError(f"{what} the shape {array.shape}", hint=f"wanted: {wanted}")

@@ -75,7 +75,7 @@ def bootstrap_interval(
     Interval(low=1.5, high=3.5)
     """
     if not 0 < level < 1:
-        raise ParameterError.of("level", level, "is out of range (allowed: above 0, below 1)")
+        raise ParameterError.of("level", level, allowed="above 0, below 1")
     check_whole("n_documents", n_documents)
     check_whole("n_samples", n_samples)
     check_whole("seed", seed, 0)

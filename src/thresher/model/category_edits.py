@@ -15,13 +15,13 @@ def add(model: ModelState, category: str) -> None:
     """Add a category without training documents."""
     name = category_set([category])[0]
     if name in model.categories:
-        raise TextError(f"category {name!r} exists already")
+        raise TextError("category {name} exists already", name=name)
     check_room(model, len(model.categories) + 1)
     if model.learner.is_fitted:
         nothing = as_rows([], model.features.vocabulary.count)
-        model.learner.learn_checked(nothing, as_labels([], 0), len(model.categories) + 1)
+        model.learner.learn_rows(nothing, as_labels([], 0), len(model.categories) + 1)
     model.categories = [*model.categories, name]
-    model.decisions = model.decisions.extended(1, float(model.settings["theta"]), 1.0)
+    model.decisions = model.decisions.extended(1, model.settings.parameters.theta, 1.0)
 
 
 def set_threshold(model: ModelState, category: str, threshold: float) -> None:
@@ -36,7 +36,7 @@ def rename(model: ModelState, old: str, new: str) -> None:
     """Rename a category."""
     number, name = model.number_of(old), category_set([new])[0]
     if name in model.categories and name != old:
-        raise TextError(f"category {name!r} exists already (merge_categories joins two)")
+        raise TextError("category {name} exists already", name=name, hint="merge_categories joins two")
     model.categories = [name if i == number else other for i, other in enumerate(model.categories)]
 
 
@@ -53,7 +53,7 @@ def merge(model: ModelState, sources: Sequence[str], into: str) -> None:
     if len(numbers) < 2:
         raise TextError("merging takes at least two categories")
     if name in model.categories and model.number_of(name) not in numbers:
-        raise TextError(f"category {name!r} exists already and is not one of those merged")
+        raise TextError("category {name} exists already and is not one of those merged", name=name)
     first = numbers[0]
     if model.learner.is_fitted:
         model.learner.merge(numbers)

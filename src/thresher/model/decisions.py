@@ -4,7 +4,6 @@ All arrays have the shape (documents, categories). Tuned values are part of a mo
 therefore added one by one, and the exponential is the project's own: the same bits on every processor.
 """
 
-import re
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -14,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from thresher.errors import ParameterError
 from thresher.kernels.calibration import likeliest_slope
 from thresher.kernels.reproducible_math import sigmoid
+from thresher.model.policies import check_policy, max_categories
 from thresher.model.thresholds import Floats, Scores, Truth, tune_thresholds
 
 Ints = NDArray[np.int64]
 
-POLICIES = ("above", "at-least-one", "exactly-one", "at-most-K")
 SLOPES = (1e-3, 1e3)
 RIVALRIES = (0.1, 0.2, 0.3)
 RIVALRY_GAIN = 0.0005  # in F1 on held-out documents
@@ -96,7 +95,7 @@ class Decisions:
         above = scores > (self.cuts(scores) if cuts is None else cuts)
         if self.policy == "above" or above.size == 0:
             return above
-        most = _most(self.policy)
+        most = max_categories(self.policy)
         if most is not None:
             return _only_best(above, self.reported(scores), most)
         if self.policy == "exactly-one":
@@ -150,39 +149,6 @@ def _only_best(above: Truth, reported: Floats, most: int) -> Truth:
     surplus = np.argsort(-reported[crowded], axis=1, kind="stable")[:, most:]
     above[crowded[:, np.newaxis], surplus] = False
     return above
-
-
-# -- policies by name --------------------------------------------------------------------------------------------------
-
-
-def check_policy(policy: str) -> None:
-    """Raise a ParameterError if `policy` is not the name of a policy.
-
-    >>> check_policy("at-most-0")
-    Traceback (most recent call last):
-        ...
-    thresher.errors.ParameterError: policy='at-most-0' is unknown (allowed: above, at-least-one, exactly-one, at-most-K)
-    """
-    if not isinstance(policy, str) or (policy not in POLICIES[:3] and _most(policy) is None):
-        raise ParameterError.of("policy", policy, f"is unknown (allowed: {', '.join(POLICIES)})")
-
-
-def _most(policy: str) -> int | None:
-    """Return the K of "at-most-K", or None for another policy."""
-    match = re.fullmatch("at-most-([1-9][0-9]{0,8})", policy)
-    return int(match[1]) if match else None
-
-
-def choose_policy(labels_per_document: ArrayLike) -> str:
-    """Return the policy that fits the training documents, from the number of categories of each.
-
-    >>> choose_policy([1, 1, 1]), choose_policy([1, 2, 1]), choose_policy([1, 0, 2])
-    ('exactly-one', 'at-least-one', 'above')
-    """
-    counts = np.asarray(labels_per_document)
-    if counts.size == 0 or counts.min() < 1:
-        return "above"
-    return "exactly-one" if counts.max() == 1 else "at-least-one"
 
 
 # -- tuning ------------------------------------------------------------------------------------------------------------

@@ -257,7 +257,7 @@ def explain_all(model: ModelState, text: Text, categories: Iterable[str | None])
     cuts = np.broadcast_to(model.decisions.cuts(scores), scores.shape)[0]
     probabilities = model.decisions.probabilities(scores)[0]
     places, strong = model.features.occurrences(text), strong_rows(model, model.features.rows([text]))
-    names, strengths = model.features.names_of(strong.indices), model.learner.strengths(strong)
+    names = model.features.names_of(strong.indices)
     unknown = len(_single_words(places) - set(names))
     for category in categories:
         number = int(reported.argmax()) if category is None else model.number_of(category)
@@ -269,7 +269,7 @@ def explain_all(model: ModelState, text: Text, categories: Iterable[str | None])
             raw=float(scores[0, number]),
             threshold=float(cuts[number]),
             probability=float(probabilities[number]),
-            words=weighed_words(names, strengths, weights, places),
+            words=weighed_words(names, strong, weights, places),
             unknown=unknown,
         )
 

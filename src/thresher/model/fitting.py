@@ -10,12 +10,13 @@ from thresher.datasets.category_names import category_sets
 from thresher.errors import TextError
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.model.decisions import Decisions
+from thresher.model.factories import fit_to_size, new_features, new_learner, strengthen
 from thresher.model.reservoir import Reservoir
 from thresher.model.selection import NO_CHOICE, Choice, choose_settings
-from thresher.model.settings import new_features, new_learner, sized, strengthened
 from thresher.model.state import ModelState
 from thresher.model.thread_safety import lesson
 from thresher.model.threshold_tuning import tuned_decisions
+from thresher.rows.labels import listed_labels
 from thresher.rows.spilled import SpillingTexts
 from thresher.support.progress import Report, reporter, watched
 from thresher.text.analysers import Text
@@ -48,26 +49,26 @@ def fit(
     numbers = {name: number for number, name in enumerate(names)}
     labels = [[numbers[name] for name in row] for row in named]
     del named  # frees the names, one list per document
-    choice, memory = NO_CHOICE, model.settings["memory"]
-    if model.settings["choose"] != "nothing" and names:
+    choice, memory = NO_CHOICE, model.settings.memory
+    if model.settings.choose != "nothing" and names:
         if not isinstance(texts, list | SpillingTexts):
             texts = SpillingTexts((text for batch in batches(texts) for text in batch), memory // 8)
         if len(texts) == len(labels):
             choice = choose_settings(model.settings, model.given, texts, labels, len(names), progress)
-    settings = model.settings | choice.settings
+    settings = model.settings.changed(choice.settings)
     features = new_features(settings)
     rows = features.fit(watched(texts, progress), memory)
     if len(labels) != len(rows.indptr) - 1:
         raise TextError(f"there are {len(rows.indptr) - 1} texts and {len(labels)} sets of categories")
     if not names:
         raise TextError("there are no categories: no text has one")
-    settings = sized(settings, rows.n_features, len(names))
+    settings = fit_to_size(settings, rows.n_features, len(names))
     reservoir = Reservoir.of(rows, labels)
-    strong, idf = strengthened(settings, rows)
+    strong, idf = strengthen(settings, rows)
     del rows  # if strengths are computed, the counts are not needed any more
     learner = new_learner(settings)
     decisions = tuned_decisions(settings, strong, labels, len(names), progress, choice.held_out)
-    learner.fit_checked(strong, labels, len(names), reporter("learn", progress))
+    learner.fit_rows(strong, listed_labels(labels), len(names), reporter("learn", progress))
     take(model, Fitted(features, learner, names, choice, decisions, idf, reservoir))
 
 

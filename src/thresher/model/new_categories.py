@@ -49,8 +49,8 @@ def set_against(
     positives = learner.positives_.copy()
     for _ in range(ROUNDS):
         before = taught.online_mistakes_.sum()
-        taught.learn_checked(rows, labels, taught.n_categories_)
-        accepted = taught.score_checked(rows)[:, numbers] > thresholds[young]
+        taught.learn_rows(rows, labels, taught.n_categories_)
+        accepted = taught.score_rows(rows)[:, numbers] > thresholds[young]
         if taught.online_mistakes_.sum() == before and accepted[must_accept].all():
             break
     if taught is not learner:

@@ -11,10 +11,10 @@ from thresher.datasets.category_names import category_set, category_sets, new_na
 from thresher.errors import TextError, ThresherError
 from thresher.kernels.csr import Labels, Rows
 from thresher.model.explanations import Correction, weights_at
+from thresher.model.factories import MAX_DENSE
 from thresher.model.new_categories import is_young, set_against
 from thresher.model.reservoir import Kept, as_rows, kept
 from thresher.model.scoring import strong_rows
-from thresher.model.settings import MOST_DENSE
 from thresher.model.state import ModelState
 from thresher.rows.labels import as_labels, judgements
 from thresher.support.growable import extended
@@ -54,15 +54,22 @@ def learn_all(model: ModelState, texts: Iterable[Text], categories: Iterable[str
 def learn(model: ModelState, text: Text, accept: Iterable[str], reject: Iterable[str], complete: bool) -> Correction:
     """Learn one correction and return what it changed; see `Categorizer.learn`."""
     accepted, rejected = category_set(accept), category_set(reject) if reject != () else []
-    known, numbers = len(model.categories), model.numbers()
     check_correction(model, accepted, rejected, complete)
+    return learn_validated(model, text, accepted, rejected, complete)
+
+
+def learn_validated(
+    model: ModelState, text: Text | FeatureCounts, accepted: list[str], rejected: list[str], complete: bool
+) -> Correction:
+    """Learn one correction that `check_correction` has accepted; its names are sorted and occur once."""
+    known, numbers = len(model.categories), model.numbers()
     new = [name for name in accepted if name not in numbers]
     names = model.categories + new if new else model.categories
     added = {name: known + i for i, name in enumerate(new)}
     accepts = [numbers[name] if name in numbers else added[name] for name in accepted]
     signs = dict.fromkeys(accepts, 1) | {numbers[name]: -1 for name in rejected}
     with all_or_nothing(model):
-        rows = _grown_rows(model, [text], len(names))
+        rows = _grown_rows(model, [text], len(names))  # type: ignore[list-item]
         before = weights_at(model, rows, list(signs))
         mistakes = _take(model, rows, as_labels([sorted(accepts)], 1) if complete else judgements(signs), names)
     wrong = {c: sign for c, sign in signs.items() if mistakes[c] > 0}
@@ -81,10 +88,11 @@ def check_correction(model: ModelState, accepted: list[str], rejected: list[str]
         raise TextError("a correction accepts or rejects at least one category")
     both = sorted(set(accepted) & set(rejected)) if rejected else []
     if both:
-        raise TextError(f"category {both[0]!r} is both accepted and rejected")
+        raise TextError("category {name} is both accepted and rejected", name=both[0])
     for name in rejected:
         if name not in model.numbers():
-            raise TextError(f"category {name!r} is unknown and cannot be rejected (known: {some(model.categories)})")
+            hint = f"known: {some(model.categories)}"
+            raise TextError("category {name} is unknown and cannot be rejected", name=name, hint=hint)
     check_room(model, _count_with(model, accepted))
 
 
@@ -94,7 +102,7 @@ def check_words(model: ModelState, found: FeatureCounts, accepted: list[str]) ->
         raise TextError("no features in document, so there is nothing to learn from it")
     limit_features(model, _count_with(model, accepted))
     if not model.features.would_know(found):
-        raise TextError(f"no feature of the document is known, and there is no room for more ({_size(model)})")
+        raise TextError("no feature of the document is known, and there is no room for more", hint=_size(model))
 
 
 def check_size(model: ModelState, found: FeatureCounts, accepted: list[str], rejected: list[str]) -> None:
@@ -113,13 +121,13 @@ def check_size(model: ModelState, found: FeatureCounts, accepted: list[str], rej
         known = _count_features(model)
         if count * n_features + young * kept + (0 if sparse else new * known) > MAX_CORRECTION_CELLS:
             size = f"{count:,} categories ({new:,} new), {n_features:,} features, {known:,} in the model"
-            raise TextError(f"the correction is too large: {size} (name fewer categories at once)")
+            raise TextError(f"the correction is too large: {size}", hint="name fewer categories at once")
     n_categories = len(numbers) + new
     if not sparse and n_features * n_categories > MAX_GROWTH_CELLS:
         late = model.features.count_new(found)
         if late * n_categories > MAX_GROWTH_CELLS:
             size = f"{late:,} new features x {n_categories:,} categories"
-            raise TextError(f"the correction is too large: {size} (teach a part of the text)")
+            raise TextError(f"the correction is too large: {size}", hint="teach a part of the text")
 
 
 def reserve(model: ModelState, found: FeatureCounts, accepted: list[str]) -> None:
@@ -138,15 +146,15 @@ def check_room(model: ModelState, n_categories: int) -> None:
 
     The limit exists because any user may teach a model, and must not be able to use up all memory.
     """
-    most = MOST_CATEGORIES if model.learner.sparse else min(MOST_CATEGORIES, MOST_DENSE // _count_features(model))
+    most = MOST_CATEGORIES if model.learner.sparse else min(MOST_CATEGORIES, MAX_DENSE // _count_features(model))
     if n_categories > max(most, len(model.categories)):
-        raise TextError(f"there is no room for a new category ({_size(model)}; retire or merge some)")
+        raise TextError("there is no room for a new category", hint=f"{_size(model)}; retire or merge some")
 
 
 def limit_features(model: ModelState, n_categories: int) -> None:
     """Limit the features of a model with dense weights to what this number of categories leaves room for."""
     if not model.learner.sparse:
-        model.features.limit(MOST_DENSE // max(n_categories, 1))
+        model.features.limit(MAX_DENSE // max(n_categories, 1))
 
 
 def _count_with(model: ModelState, accepted: list[str]) -> int:
@@ -166,7 +174,7 @@ def _size(model: ModelState) -> str:
 def all_or_nothing(model: ModelState) -> Iterator[None]:
     """Remove the features that were added but not learned, if the block fails for any reason."""
     if model.is_view:
-        raise ThresherError("a view of a model cannot learn (teach the model itself)")
+        raise ThresherError("a view of a model cannot learn", hint="teach the model itself")
     try:
         yield
     except BaseException:
@@ -182,7 +190,7 @@ def _grown_rows(model: ModelState, texts: list[Text], n_categories: int) -> Rows
     rows = model.features.rows(texts, grow=True)
     if (rows.indptr[1:] == rows.indptr[:-1]).any():
         empty = np.flatnonzero(np.diff(rows.indptr) == 0)
-        raise TextError(f"text {empty[0]}: no features in document, so there is nothing to learn from it")
+        raise TextError("no features in document, so there is nothing to learn from it", index=int(empty[0]))
     return with_late_idf(model, rows)
 
 
@@ -199,11 +207,11 @@ def with_late_idf(model: ModelState, rows: Rows) -> Rows:
 
 def _take(model: ModelState, rows: Rows, labels: Labels, names: list[str]) -> NDArray[np.int64]:
     """Learn rows of counts and add the new categories; return the mistakes per category."""
-    mistakes = model.learner.learn_checked(strong_rows(model, rows), labels, len(names))
+    mistakes = model.learner.learn_rows(strong_rows(model, rows), labels, len(names))
     added = len(names) - len(model.categories)
     if added:
         model.categories = names
-        model.decisions = model.decisions.extended(added, float(model.settings["theta"]), 1.0)
+        model.decisions = model.decisions.extended(added, model.settings.parameters.theta, 1.0)
     return mistakes
 
 

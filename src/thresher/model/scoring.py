@@ -15,14 +15,14 @@ from thresher.kernels.csr import Rows
 from thresher.kernels.dense_weights import LARGEST_WEIGHT
 from thresher.model.predictions import Prediction, best, predictions
 from thresher.model.reservoir import Kept, as_rows
-from thresher.model.settings import constant_of
+from thresher.model.settings import WEIGHED
 from thresher.model.state import ModelState
 from thresher.model.thread_safety import looking
-from thresher.rows.validation import row_slices
+from thresher.rows.validation import row_slices, to_strengths
 from thresher.support.parallel import ahead
 from thresher.text.analysers import Text
 from thresher.text.batches import batches
-from thresher.text.tfidf import WEIGHED, weighed
+from thresher.text.tfidf import weighed
 
 Scores = NDArray[np.float32]
 Empty = NDArray[np.bool_]
@@ -31,18 +31,25 @@ SCORES_AT_ONCE = 2**18  # documents x categories: results of this size stay in a
 
 
 def strong_rows(model: ModelState, rows: Rows) -> Rows:
-    """Return rows of counts with frequency-based strengths, if the model uses them."""
-    strength = model.settings["strength"]
-    if strength not in WEIGHED:
-        return rows
+    """Return rows of counts as rows of the strengths used in scores."""
+    strength, parameters = model.settings.strength, model.settings.parameters
+    if strength in WEIGHED:
+        rows = _weighed_rows(model, rows)
+    return to_strengths(rows, parameters.strength, parameters.normalize, checked=True)
+
+
+def _weighed_rows(model: ModelState, rows: Rows) -> Rows:
+    """Return rows of counts weighed by document frequencies."""
     # Before `fit`, no frequencies are known: all features count the same.
     known = model.idf
     idf = known if len(known) else np.ones(rows.n_features, dtype=np.float32)
     documents = model.features.document_counts if len(known) else None
     if len(idf) < rows.n_features or (documents is not None and len(documents) < rows.n_features):
         raise RowsError(f"rows have {rows.n_features} features, and {len(idf)} have a frequency")
-    constant = constant_of(model.settings)
-    return weighed(rows, idf, strength, documents, constant if constant and model.features.has_constant else 0.0)
+    constant = model.settings.constant
+    return weighed(
+        rows, idf, model.settings.strength, documents, constant if constant and model.features.has_constant else 0.0
+    )
 
 
 def scored(
@@ -53,13 +60,13 @@ def scored(
     With `lazily`, the caller may teach the model between batches: no thread reads it in the meantime.
     """
     if not model.learner.is_fitted:
-        raise NotFittedError("this Categorizer has learned nothing yet (call fit, partial_fit or learn first)")
+        raise NotFittedError("this Categorizer has learned nothing yet", hint="call fit, partial_fit or learn first")
 
     def score(batch: list[Text]) -> list[Result]:
         with looking(model):
             rows = model.features.rows(batch)
             parts = row_slices(strong_rows(model, rows), max(SCORES_AT_ONCE // max(len(model.categories), 1), 1))
-            return [use(model.learner.score_checked(part), np.diff(part.indptr) == 0) for part in parts]
+            return [use(model.learner.score_rows(part), np.diff(part.indptr) == 0) for part in parts]
 
     n_threads = 1 if model.features.analyser.remembers else model.features.n_threads
     yield from chain.from_iterable(ahead(score, batches(texts), n_threads, in_turns=lazily))
@@ -92,7 +99,7 @@ def categorize(
 def check_top(top: int | None) -> None:
     """Raise a ParameterError if `top` is not a number of categories."""
     if top is not None and (not isinstance(top, int) or isinstance(top, bool) or top < 0):
-        raise ParameterError.of("top", top, "is out of range (allowed: None or a whole number from 0)")
+        raise ParameterError.of("top", top, allowed="None or a whole number from 0")
 
 
 def categorize_documents(
@@ -122,7 +129,7 @@ def decide_kept(model: ModelState, documents: list[Kept]) -> tuple[NDArray[np.fl
     """Return the same as `decide` for documents of a `Reservoir`."""
     with looking(model):
         rows = as_rows(documents, model.features.vocabulary.count)
-        scores = model.learner.score_checked(strong_rows(model, rows))
+        scores = model.learner.score_rows(strong_rows(model, rows))
         return model.decisions.reported(scores), decided(model, scores, np.diff(rows.indptr) == 0)
 
 

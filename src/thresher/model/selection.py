@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from thresher.errors import TextError
 from thresher.kernels.csr import Rows
-from thresher.model.decisions import choose_policy
-from thresher.model.settings import new_features, new_learner, sized, strengthened
-from thresher.model.threshold_tuning import MOST_TUNED, truth_of
+from thresher.model.factories import fit_to_size, new_features, new_learner, strengthen
+from thresher.model.policies import choose_policy
+from thresher.model.settings import ModelSettings
+from thresher.model.threshold_tuning import MOST_TUNED
 from thresher.rows.folds import folds
+from thresher.rows.labels import as_truth, listed_labels
 from thresher.rows.validation import select_rows
 from thresher.support.progress import Report, reporter
 from thresher.text.analysers import Text
@@ -90,7 +92,7 @@ Change = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 def choose_settings(
-    settings: Mapping[str, Any],
+    settings: ModelSettings,
     given: Collection[str],
     texts: Sequence[Text],
     labels: list[list[int]],
@@ -98,7 +100,7 @@ def choose_settings(
     progress: Report | None = None,
 ) -> Choice:
     """Return the settings chosen by trials among those not `given`, as the setting "choose" allows."""
-    effort = EFFORTS.get(settings["choose"])
+    effort = EFFORTS.get(settings.choose)
     if effort is None or len(texts) < _FEWEST:
         return NO_CHOICE
     try:
@@ -108,13 +110,13 @@ def choose_settings(
 
 
 def _choose(
-    settings: Mapping[str, Any], given: Collection[str], sample: Sample, effort: Effort, progress: Report | None
+    settings: ModelSettings, given: Collection[str], sample: Sample, effort: Effort, progress: Report | None
 ) -> Choice:
     if len(sample.texts) < _FEWEST:
         return NO_CHOICE
     rounds, trials, best = Rounds(settings, sample, effort), list[Trial](), dict[str, Any]()
     for change in _changes(settings, sample, effort):
-        tried = rounds.fitting(best, change(dict(settings) | best), given)
+        tried = rounds.fitting(best, change(settings.as_dict() | best), given)
         if tried is None:
             continue
         found = rounds.compare(best, tried, progress)
@@ -153,7 +155,7 @@ def describe_trials(trials: Sequence[Trial]) -> list[str]:
 # -- candidate settings ------------------------------------------------------------------------------------------------
 
 
-def _changes(settings: Mapping[str, Any], sample: Sample, effort: Effort) -> list[Change]:
+def _changes(settings: ModelSettings, sample: Sample, effort: Effort) -> list[Change]:
     """Return the changes to try in turn, each on top of those chosen before; an empty change is skipped."""
 
     def view(name: str) -> Change:
@@ -166,7 +168,7 @@ def _changes(settings: Mapping[str, Any], sample: Sample, effort: Effort) -> lis
         return lambda current: {"positive_cap": value} if "positive_cap" in current else {}
 
     frequent = np.count_nonzero(sample.truth) > sample.truth.size / 4
-    caps = [cap(1.0), cap(4.0)] if settings["choose"] == "thorough" else [cap(1.0)] if frequent else []
+    caps = [cap(1.0), cap(4.0)] if settings.choose == "thorough" else [cap(1.0)] if frequent else []
     return [*map(view, effort.views), title, *caps]
 
 
@@ -185,7 +187,7 @@ def _has_title(text: Text) -> bool:
 
 
 def _sample(
-    settings: Mapping[str, Any],
+    settings: ModelSettings,
     given: Collection[str],
     texts: Sequence[Text],
     labels: list[list[int]],
@@ -194,13 +196,15 @@ def _sample(
 ) -> Sample:
     """Return as many documents as budget and memory allow for the costliest view."""
     peeked = _at(texts, _spread(len(texts), _PEEK))
-    dearest = settings["analyser"] if "analyser" in given else effort.views[-1]
-    active = len(new_features(dict(settings) | {"analyser": dearest, "min_count": 1}).fit(peeked).indices) / len(peeked)
-    work = _half(settings["max_passes"]) * (1 + active) * n_categories  # per document
+    dearest = settings.analyser if "analyser" in given else effort.views[-1]
+    active = len(new_features(settings.changed({"analyser": dearest, "min_count": 1})).fit(peeked).indices) / len(
+        peeked
+    )
+    work = _half(settings.parameters.max_passes) * (1 + active) * n_categories  # per document
     most = min(effort.work / work, _MOST_ACTIVE / (1 + active), MOST_TUNED / n_categories)
     chosen = _spread(len(texts), int(most))
     own = [labels[i] for i in chosen]
-    truth, one_each = truth_of(own, n_categories), choose_policy([len(row) for row in own]) == "exactly-one"
+    truth, one_each = as_truth(own, n_categories), choose_policy([len(row) for row in own]) == "exactly-one"
     return Sample(_at(texts, chosen), own, truth, folds(truth, _PARTS), one_each, len(texts))
 
 
@@ -236,8 +240,8 @@ class Comparison(NamedTuple):
 class Rounds:
     """Comparisons of settings on the same held-out documents; rows and scores are cached."""
 
-    def __init__(self, settings: Mapping[str, Any], sample: Sample, effort: Effort) -> None:
-        self.settings, self.sample, self.effort = dict(settings), sample, effort
+    def __init__(self, settings: ModelSettings, sample: Sample, effort: Effort) -> None:
+        self.settings, self.sample, self.effort = settings, sample, effort
         self._rows: dict[tuple[str, int], Rows] = {}
         self._scores: dict[tuple[str, int, int], NDArray[np.float32]] = {}
 
@@ -260,7 +264,7 @@ class Rounds:
 
     def compare(self, before: dict[str, Any], after: dict[str, Any], progress: Report | None = None) -> Comparison:
         """Compare two settings on as many held-out documents as the budget allows."""
-        passes = self.settings["max_passes"]
+        passes = self.settings.parameters.max_passes
         n_parts = min(self._affordable(before, passes), self._affordable(after, passes))
         if n_parts < _FEW_PARTS:
             passes = _half(passes)
@@ -283,8 +287,8 @@ class Rounds:
 
     def held_out(self, chosen: dict[str, Any]) -> dict[int, NDArray[np.float32]]:
         """Return the held-out scores of the chosen settings that threshold tuning would compute again."""
-        whole = len(self.sample.texts) == self.sample.n_documents and self.settings["folds"] == _PARTS
-        wanted = (described(chosen), self.settings["max_passes"])
+        whole = len(self.sample.texts) == self.sample.n_documents and self.settings.folds == _PARTS
+        wanted = (described(chosen), self.settings.parameters.max_passes)
         return {part: scores for (*key, part), scores in self._scores.items() if whole and tuple(key) == wanted}
 
     def forget_all_but(self, chosen: dict[str, Any]) -> None:
@@ -294,14 +298,14 @@ class Rounds:
         self._rows = {own: rows for own, rows in self._rows.items() if own == key}
 
     def _strong(self, chosen: dict[str, Any]) -> Rows:
-        settings, key = self.settings | chosen, self._key(chosen)
+        settings, key = self.settings.changed(chosen), self._key(chosen)
         if key not in self._rows:
-            self._rows[key], _ = strengthened(settings, new_features(settings).fit(self.sample.texts))
+            self._rows[key], _ = strengthen(settings, new_features(settings).fit(self.sample.texts))
         return self._rows[key]
 
     def _key(self, chosen: dict[str, Any]) -> tuple[str, int]:
-        settings = self.settings | chosen
-        return str(settings["analyser"]), settings["min_count"]
+        settings = self.settings.changed(chosen)
+        return str(settings.analyser), settings.min_count
 
     def _scored(
         self, chosen: dict[str, Any], passes: int, part: int, progress: Report | None = None
@@ -312,11 +316,11 @@ class Rounds:
             rows, sample = self._strong(chosen), self.sample
             inside, outside = np.flatnonzero(sample.parts != part), np.flatnonzero(sample.parts == part)
             labels = [sample.labels[i] for i in inside]
-            settings = self.settings | chosen | {"max_passes": passes}
-            learner = new_learner(sized(settings, rows.n_features, sample.truth.shape[1]))
-            report = reporter(f"choose: {described(chosen) or self.settings['analyser']}", progress)
-            learner.fit(select_rows(rows, inside), labels, n_categories=sample.truth.shape[1], progress=report)
-            self._scores[key] = learner.score(select_rows(rows, outside))
+            settings = self.settings.changed(chosen | {"max_passes": passes})
+            learner = new_learner(fit_to_size(settings, rows.n_features, sample.truth.shape[1]))
+            report = reporter(f"choose: {described(chosen) or self.settings.analyser}", progress)
+            learner.fit_rows(select_rows(rows, inside), listed_labels(labels), sample.truth.shape[1], report)
+            self._scores[key] = learner.score_rows(select_rows(rows, outside))
         return self._scores[key]
 
 

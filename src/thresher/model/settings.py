@@ -1,148 +1,189 @@
-"""The settings of a model and the presets; `Categorizer` and the command line use the same names."""
+"""The settings of a model; `Categorizer` and the command line use the same names. Needs no compiled code."""
 
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
 from thresher.errors import ParameterError
-from thresher.kernels.csr import Rows
-from thresher.learners import BalancedWinnow, Perceptron, PositiveWinnow, RegularizedWinnow
-from thresher.learners.base import MistakeDrivenLearner
-from thresher.model.decisions import check_policy
+from thresher.learners.settings import (
+    LearnerSettings,
+    PerceptronSettings,
+    PositiveWinnowSettings,
+    RegularizedSettings,
+    WinnowSettings,
+)
+from thresher.model import goals, policies
 from thresher.model.presets import PRESETS, SETTINGS_BY_LEARNER
-from thresher.model.thresholds import parse_goal
+from thresher.support.settings import (
+    Rule,
+    Setting,
+    check_settings,
+    document,
+    number_within,
+    one_of,
+    setting,
+    settings_of,
+    whole_number,
+)
 from thresher.support.units import parse_size
-from thresher.text.tfidf import WEIGHED, inverse_frequencies, weighed
-from thresher.text.vectorizer import MEMORY, MOST_FEATURES, TextFeatures
+from thresher.text.limits import MAX_FEATURES, MEMORY
 
-LEARNERS: dict[str, type[MistakeDrivenLearner]] = {
-    "balanced-winnow": BalancedWinnow,
-    "regularized-winnow": RegularizedWinnow,
-    "positive-winnow": PositiveWinnow,
-    "perceptron": Perceptron,
+LEARNERS: dict[str, type[LearnerSettings]] = {
+    "balanced-winnow": WinnowSettings,
+    "regularized-winnow": RegularizedSettings,
+    "positive-winnow": PositiveWinnowSettings,
+    "perceptron": PerceptronSettings,
 }
-FRACTIONS = {"theta", "alpha", "beta", "average_active", "discard_below", "size", "rate", "cap", "positive_cap", "bias"}
-STRENGTHS = ("binary", "linear", "sqrt", *WEIGHED)
-# Features x categories up to which weights are dense unless `sparse` is set: 13 bytes each.
-MOST_DENSE = 10**8
-# Weights of Regularized Winnow in this range contribute nothing; sparse models drop them (docs/scale.md).
-SMALL_WEIGHTS = (-0.1, 0.1)
-DEFAULTS = {
-    "learner": "regularized-winnow",
-    "analyser": "words",
-    "min_count": 3,
-    "max_features": MOST_FEATURES,
-    "policy": "auto",
-    "thresholds": "f1",
-    "folds": 5,
-    "choose": "nothing",
-    "bias": 0.0,
-    "memory": MEMORY,
-    "sparse": None,
-}
-CHOOSE = ("nothing", "quick", "thorough")
-CHOOSABLE = {"analyser", "min_count", "positive_cap"}
+WEIGHED = ("tfidf", "cosine")  # strengths that are computed from document frequencies, before a learner sees the rows
+CHOOSABLE = frozenset({"analyser", "min_count", "positive_cap"})  # settings that trials may choose
+_ANYTHING = Rule("the name of an analyser, or a function", lambda value: True)
+_IS_SPARSE = Rule("None, True or False", lambda value: value in (None, True, False), "switch")
 
 
-def complete_settings(preset: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all settings of a model: the given ones, then the preset's, then the defaults.
+@document
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """All settings of a model, checked. The settings of its learner are in `parameters`.
 
-    >>> complete_settings("paper", {"min_count": 1})["threshold_range"]
-    (0.9, 1.1)
+    Its parameters are those of `ModelSettings`.
     """
-    if not isinstance(preset, str) or preset not in PRESETS:
-        raise ParameterError.of("preset", preset, f"is unknown (allowed: {', '.join(PRESETS)})")
-    name = given.get("learner", PRESETS[preset]["learner"])
-    if not isinstance(name, str) or name not in LEARNERS:
-        raise ParameterError.of("learner", name, f"is unknown (allowed: {', '.join(LEARNERS)})")
-    defaults = {field.name: field.default for field in fields(LEARNERS[name])} | {"late_start": "zero"}
-    unknown = sorted(given.keys() - defaults.keys() - DEFAULTS.keys())
-    if unknown:
-        allowed = ", ".join(sorted(defaults.keys() | DEFAULTS.keys()))
-        raise ParameterError.of(unknown[0], given[unknown[0]], f"is not a setting of {name} (allowed: {allowed})")
-    if "memory" in given:
-        given = dict(given) | {"memory": parse_size(given["memory"], "memory")}
-    if given.get("thresholds") == "tuned":
-        given = dict(given) | {"thresholds": "f1"}
-    plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in given.items()}
-    for key in FRACTIONS & plain.keys():
-        if isinstance(plain[key], int) and not isinstance(plain[key], bool):
-            plain[key] = float(plain[key])
-    return defaults | DEFAULTS | _preset_settings(preset, name) | plain | {"learner": name}
+
+    learner: str = setting(
+        "regularized-winnow", one_of(*LEARNERS), f"The learning algorithm: {', '.join(LEARNERS)}.", metavar="NAME"
+    )
+    analyser: Any = setting(
+        "words",
+        _ANYTHING,
+        "The features of a text, as words, words+ngrams:2+title or nouns-and-verbs. See `thresher.text.analysers`.",
+        metavar="SPEC",
+    )
+    min_count: int = setting(3, whole_number(1), "The minimum number of occurrences of a feature.", metavar="N")
+    max_features: int = setting(MAX_FEATURES, whole_number(1), "The maximum number of features.", metavar="N")
+    strength: str = setting(
+        "sqrt",
+        one_of("binary", "linear", "sqrt", *WEIGHED),
+        "The strength of a feature in a document: binary, linear, sqrt, tfidf or cosine. See `thresher.text.tfidf`.",
+        metavar="NAME",
+    )
+    bias: float = setting(
+        0.0,
+        number_within(0, 1000),
+        "The strength of a feature that every document has, with tfidf or cosine strengths.",
+        metavar="X",
+    )
+    policy: str = setting(
+        "auto",
+        Rule(", ".join(("auto", *policies.POLICIES)), lambda value: value == "auto" or policies.is_policy(value)),
+        "Which categories are accepted: auto, above, at-least-one, exactly-one or at-most-K.",
+        metavar="NAME",
+    )
+    thresholds: str = setting(
+        "f1",
+        Rule(f"fixed, {goals.ALLOWED}", lambda value: value == "fixed" or goals.is_goal(value)),
+        "How thresholds are set: fixed, or tuned for f1, macro-f1, break-even, precision:P or recall:R.",
+        metavar="GOAL",
+    )
+    folds: int = setting(
+        5, whole_number(2, 100), "The number of parts of the cross-validation that tunes thresholds.", metavar="N"
+    )
+    choose: str = setting(
+        "nothing",
+        one_of("nothing", "quick", "thorough"),
+        "What trials on held-out documents may choose: nothing, or settings by quick or thorough trials.",
+        metavar="HOW",
+    )
+    memory: int = setting(
+        MEMORY,
+        whole_number(1),
+        "The memory that the features of the training documents may take, as 1GB, before they go to temporary files.",
+        metavar="SIZE",
+    )
+    sparse: bool | None = setting(
+        None,
+        _IS_SPARSE,
+        """Store only the weights that matter, for very many categories. By default, this depends on the number of
+        features and categories.""",
+    )
+    parameters: LearnerSettings = field(default_factory=RegularizedSettings)
+
+    @classmethod
+    def complete(cls, preset: str, given: Mapping[str, Any]) -> Self:
+        """Return all settings of a model: the given ones, then those of the preset, then the defaults.
+
+        >>> ModelSettings.complete("paper", {"min_count": 1}).parameters.threshold_range
+        (0.9, 1.1)
+        """
+        if not isinstance(preset, str) or preset not in PRESETS:
+            raise ParameterError.of("preset", preset, allowed=", ".join(PRESETS))
+        name = given.get("learner", PRESETS[preset]["learner"])
+        if not isinstance(name, str) or name not in LEARNERS:
+            raise ParameterError.of("learner", name, allowed=", ".join(LEARNERS))
+        known = setting_names(name)
+        unknown = sorted(given.keys() - known)
+        if unknown:
+            hint = f"not a setting of {name}"
+            raise ParameterError.of(unknown[0], given[unknown[0]], hint, allowed=", ".join(sorted(known)))
+        return cls.of({"late_start": "zero"} | _preset_settings(preset, name) | dict(given) | {"learner": name})
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Return the settings with these `values` by name, after checking them; others have their defaults."""
+        plain = {name: _plain(name, value) for name, value in values.items()}
+        own = {one.name: plain[one.name] for one in fields(cls) if one.name in plain}
+        kind = LEARNERS[own["learner"]]
+        chosen = {one.name: plain[one.name] for one in fields(kind) if one.name in plain}
+        own.setdefault("strength", kind.strength)
+        check_settings(own, cls)
+        chosen["strength"] = "linear" if own["strength"] in WEIGHED else own["strength"]
+        chosen["sparse"] = bool(own.get("sparse"))
+        check_settings(chosen, kind)
+        return cls(**own, parameters=kind(**chosen))
+
+    def changed(self, values: Mapping[str, Any]) -> Self:
+        """Return a copy with other `values` of some settings."""
+        return type(self).of(self.as_dict() | dict(values))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all settings by name, those of the learner included."""
+        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "parameters"}
+        return vars(self.parameters) | own
+
+    @property
+    def constant(self) -> float:
+        """The strength of the constant feature that every document has: the bias, if strengths preserve its size."""
+        return self.bias if self.strength in WEIGHED else 0.0
+
+
+def setting_names(learner: str) -> set[str]:
+    """Return the names of all settings of a model with this learner."""
+    own = {one.name for one in fields(ModelSettings) if one.name != "parameters"}
+    return own | {one.name for one in fields(LEARNERS[learner])}
+
+
+def all_settings() -> dict[str, Setting]:
+    """Return the declarations of all settings of all learners, by name."""
+    declared = settings_of(ModelSettings)
+    for kind in LEARNERS.values():
+        declared |= {name: one for name, one in settings_of(kind).items() if name not in declared}
+    return declared
+
+
+_NUMBERS = {name for name, one in all_settings().items() if one.rule.kind == "number"}
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return a value as Python's own type, in bytes if it is a size, and as a float if it is a whole number."""
+    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+        value = value.item()
+    if name == "memory":
+        return parse_size(value, "memory")
+    if name == "thresholds" and value == "tuned":
+        return "f1"
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return float(value) if name in _NUMBERS and is_whole else value
 
 
 def _preset_settings(preset: str, learner: str) -> dict[str, Any]:
     if preset != "paper" and learner != PRESETS[preset]["learner"]:
         return SETTINGS_BY_LEARNER[learner]
     return {key: value for key, value in PRESETS[preset].items() if key != "learner"}
-
-
-def check_settings(settings: Mapping[str, Any]) -> None:
-    """Raise a ParameterError for the first setting out of range; the learner checks its own when it learns."""
-    if settings["policy"] != "auto":
-        check_policy(settings["policy"])
-    if settings["thresholds"] != "fixed":
-        try:
-            parse_goal(settings["thresholds"])
-        except ParameterError as error:
-            raise ParameterError.of("thresholds", error.value, error.problem) from None
-    if not isinstance(settings["folds"], int) or not 2 <= settings["folds"] <= 100:
-        raise ParameterError.of("folds", settings["folds"], "is out of range (allowed: 2 to 100)")
-    if settings["choose"] not in CHOOSE:
-        raise ParameterError.of("choose", settings["choose"], f"is unknown (allowed: {', '.join(CHOOSE)})")
-    if not isinstance(settings["bias"], float) or not 0 <= settings["bias"] <= 1000:
-        raise ParameterError.of("bias", settings["bias"], "is out of range (allowed: 0 to 1000)")
-    if settings["sparse"] not in (None, True, False):
-        raise ParameterError.of("sparse", settings["sparse"], "is out of range (allowed: None, True or False)")
-    if settings["strength"] not in STRENGTHS:
-        raise ParameterError.of("strength", settings["strength"], f"is out of range (allowed: {', '.join(STRENGTHS)})")
-    new_learner(settings).check_parameters()
-
-
-def new_learner(settings: Mapping[str, Any]) -> MistakeDrivenLearner:
-    """Return a learner with these settings; tf-idf strengths are computed before the learner sees the rows."""
-    kind = LEARNERS[settings["learner"]]
-    chosen = {field.name: settings[field.name] for field in fields(kind)}
-    if chosen["strength"] in WEIGHED:
-        chosen["strength"] = "linear"
-    chosen["sparse"] = bool(chosen["sparse"])
-    return kind(**chosen)
-
-
-def sized(settings: Mapping[str, Any], n_features: int, n_categories: int) -> dict[str, Any]:
-    """Return the settings for a model of this size: whether weights are sparse, and whether small ones are dropped.
-
-    >>> sized(complete_settings("fast", {}), 40_000, 10_000)["discard_by_pass"]
-    3
-    """
-    sparse, regularized = settings["sparse"], settings["learner"] == "regularized-winnow"
-    if sparse is None:
-        sparse = regularized and n_features * n_categories > MOST_DENSE
-    if not sparse or not regularized or settings["discard"]:
-        return dict(settings) | {"sparse": sparse}
-    by_pass = max(3 * settings["max_passes"] // 4, 1)
-    small = {"discard": True, "discard_range": SMALL_WEIGHTS, "discard_below": 0.0, "discard_by_pass": by_pass}
-    return dict(settings) | small | {"sparse": True}
-
-
-def new_features(settings: Mapping[str, Any]) -> TextFeatures:
-    """Return empty features with these settings."""
-    names = ("analyser", "min_count", "max_features", "n_threads")
-    return TextFeatures(**{name: settings[name] for name in names}, constant=constant_of(settings) > 0)
-
-
-def strengthened(settings: Mapping[str, Any], rows: Rows) -> tuple[Rows, NDArray[np.float32]]:
-    """Return rows of training counts with the strengths of the settings, and the idf of the features."""
-    if settings["strength"] not in WEIGHED:
-        return rows, np.zeros(0, dtype=np.float32)
-    constant = constant_of(settings)
-    idf = inverse_frequencies(rows, constant > 0)
-    return weighed(rows, idf, settings["strength"], constant=constant), idf
-
-
-def constant_of(settings: Mapping[str, Any]) -> float:
-    """Return the strength of the constant feature that every document has: the bias, if strengths preserve its size."""
-    return float(settings["bias"]) if settings["strength"] in WEIGHED else 0.0

@@ -11,9 +11,10 @@ from thresher.datasets.category_names import some
 from thresher.errors import TextError
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.model.decisions import Decisions
+from thresher.model.factories import new_features, new_learner
 from thresher.model.reservoir import Reservoir
 from thresher.model.selection import Trial
-from thresher.model.settings import CHOOSABLE, check_settings, complete_settings, new_features, new_learner
+from thresher.model.settings import CHOOSABLE, ModelSettings
 from thresher.text.lemmas import lemmatizers_of
 from thresher.text.vectorizer import TextFeatures
 
@@ -26,8 +27,8 @@ class ModelState:
     ----------
     preset : str
         The preset that the settings are based on.
-    settings : dict
-        All settings by name.
+    settings : ModelSettings
+        All settings.
     given : frozenset of str
         The settings that trials must not change, because the user has given them.
     features : TextFeatures
@@ -57,7 +58,7 @@ class ModelState:
     """
 
     preset: str
-    settings: dict[str, Any]
+    settings: ModelSettings
     given: frozenset[str]
     features: TextFeatures
     learner: MistakeDrivenLearner
@@ -76,9 +77,8 @@ class ModelState:
     @classmethod
     def new(cls, preset: str, given: dict[str, Any]) -> "ModelState":
         """Return the state of a model that has learned nothing yet, after checking its settings."""
-        settings = complete_settings(preset, given)
-        check_settings(settings)
-        policy = "above" if settings["policy"] == "auto" else settings["policy"]
+        settings = ModelSettings.complete(preset, given)
+        policy = "above" if settings.policy == "auto" else settings.policy
         decisions = Decisions(np.zeros(0), np.zeros(0), policy=policy)
         kept = frozenset(given) & CHOOSABLE
         features = new_features(settings)
@@ -96,7 +96,7 @@ class ModelState:
         """Return the column of a category in arrays of scores."""
         number = self.numbers().get(category)
         if number is None:
-            raise TextError(f"category {category!r} is unknown (known: {some(self.categories)})")
+            raise TextError("category {name} is unknown", name=category, hint=f"known: {some(self.categories)}")
         return number
 
     def copy_for_reading(self) -> "ModelState":

@@ -82,10 +82,10 @@ def _are_usual(model: ModelState, categories: tuple[str, ...]) -> bool:
     Its new words must not change other scores either. They do with averaged weights, with strengths divided by their
     sum, with words whose weight is not 0 at the start, and before `fit` has measured word frequencies.
     """
-    settings = model.settings
-    if not model.learner.is_fitted or not model.categories or settings["average"] or settings["normalize"]:
+    settings = model.settings.parameters
+    if not model.learner.is_fitted or not model.categories or settings.average or settings.normalize:
         return False
-    if settings["late_start"] != "zero" or (settings["strength"] == "cosine" and len(model.idf) == 0):
+    if settings.late_start != "zero" or (model.settings.strength == "cosine" and len(model.idf) == 0):
         return False
     numbers = model.numbers()
     return all(name in numbers and not is_young(model.learner, numbers[name]) for name in categories)
@@ -131,7 +131,7 @@ def _learned(model: ModelState, rows: Rows, pairs: list[Pair], known: int) -> li
     scores = np.zeros((len(pairs), len(numbers)), dtype=np.float32)
     judged = listed_labels([sorted(labels[i]) for i in learned.tolist()])
     taught = _without_empty(with_late_idf(model, rows))
-    scores[learned] = model.learner.stream_checked(strong_rows(model, taught), judged)
+    scores[learned] = model.learner.stream_rows(strong_rows(model, taught), judged)
     model.reservoir.add_rows(taught, [labels[i] for i in learned.tolist()])
     predicted = accepted_names(model, scores, ~_has_known_word(rows, known))
     return [Streamed(*found) for found in zip(predicted, filled.tolist(), strict=True)]
@@ -139,7 +139,7 @@ def _learned(model: ModelState, rows: Rows, pairs: list[Pair], known: int) -> li
 
 def _first_of_late_words(model: ModelState, rows: Rows) -> int | None:
     """Return the first row whose words were all added after `fit`, if strengths depend on which of them are known."""
-    if model.settings["strength"] != "cosine":
+    if model.settings.strength != "cosine":
         return None
     seen = np.append(0, np.cumsum(model.features.document_counts[rows.indices] > 0))
     late = np.flatnonzero((np.diff(rows.indptr) > 0) & (seen[rows.indptr[1:]] == seen[rows.indptr[:-1]]))

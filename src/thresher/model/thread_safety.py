@@ -27,7 +27,7 @@ class lesson:  # noqa: N801 - used like a function, and created for every correc
         self._state, mine = model.__dict__, get_ident()
         self._goes_on = self._state.get("_teacher") == mine
         if self._state.setdefault("_teacher", mine) != mine:  # one atomic step
-            raise ThresherError("another thread is teaching this model (let one thread teach it)")
+            raise ThresherError("another thread is teaching this model", hint="let one thread teach it")
 
     def __enter__(self) -> None:
         pass
@@ -57,7 +57,9 @@ class looking:  # noqa: N801 - used like a function, and created for every predi
         model = self._model
         # In this order: a lesson that ends between the two checks has been counted by then.
         if is_taught_elsewhere(model) or model.lessons != self._before or model.is_torn:
-            raise RowsError("another thread is teaching this model (let that thread make a view to look at)") from error
+            raise RowsError(
+                "another thread is teaching this model", hint="let that thread make a view to look at"
+            ) from error
 
 
 def is_taught_elsewhere(model: ModelState) -> bool:

@@ -7,9 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.csr import Rows
-from thresher.model.decisions import Decisions, choose_policy, tune_decisions
-from thresher.model.settings import new_learner
+from thresher.model.decisions import Decisions, tune_decisions
+from thresher.model.factories import new_learner
+from thresher.model.policies import choose_policy
+from thresher.model.settings import ModelSettings
 from thresher.rows.folds import folds
+from thresher.rows.labels import as_truth, listed_labels
 from thresher.rows.validation import select_rows
 from thresher.support.progress import Report, reporter
 
@@ -22,7 +25,7 @@ ScoreFold = Callable[[Ints, Ints, Any], NDArray[np.float32]]  # rows to learn, r
 
 
 def tuned_decisions(
-    settings: Mapping[str, Any],
+    settings: ModelSettings,
     rows: Rows,
     labels: list[list[int]],
     n_categories: int,
@@ -36,22 +39,22 @@ def tuned_decisions(
     of folds that trials with the same settings on the same documents have already computed. `score_fold` replaces the
     default way to compute the others.
     """
-    policy, goal = settings["policy"], settings["thresholds"]
+    policy, goal = settings.policy, settings.thresholds
     if policy == "auto":
         policy = choose_policy([len(row) for row in labels])
-    if goal == "fixed" or len(labels) < 2 * settings["folds"]:
-        return Decisions(np.full(n_categories, float(settings["theta"])), np.ones(n_categories), policy=policy)
+    if goal == "fixed" or len(labels) < 2 * settings.folds:
+        return Decisions(np.full(n_categories, settings.parameters.theta), np.ones(n_categories), policy=policy)
     active = max(len(rows.indices) / len(labels), 1)
     most = min(len(labels), max(min(MOST_TUNED // n_categories, int(MOST_ACTIVE / active)), 100))
     chosen = np.unique(np.linspace(0, len(labels) - 1, most).astype(np.int64))
     if len(chosen) < len(labels):
         labels, known = [labels[i] for i in chosen], None
         rows = rows if score_fold is not None else select_rows(rows, chosen)
-    truth = truth_of(labels, n_categories)
+    truth = as_truth(labels, n_categories)
     if score_fold is None:
         score_fold, chosen = fold_here(settings, rows, labels, n_categories), np.arange(len(labels))
-    scores = held_out_scores(settings["folds"], truth, chosen, score_fold, progress, known)
-    return tune_decisions(scores, truth, goal, float(settings["theta"]), policy)
+    scores = held_out_scores(settings.folds, truth, chosen, score_fold, progress, known)
+    return tune_decisions(scores, truth, goal, settings.parameters.theta, policy)
 
 
 def held_out_scores(
@@ -75,20 +78,12 @@ def held_out_scores(
     return scores
 
 
-def fold_here(settings: Mapping[str, Any], rows: Rows, labels: list[list[int]], n_categories: int) -> ScoreFold:
+def fold_here(settings: ModelSettings, rows: Rows, labels: list[list[int]], n_categories: int) -> ScoreFold:
     """Return a function that learns some of the rows and scores others, in this process."""
 
     def score_fold(inside: Ints, outside: Ints, report: Any) -> NDArray[np.float32]:
-        learner, own = new_learner(settings), [labels[i] for i in inside]
-        learner.fit_checked(select_rows(rows, inside), own, n_categories, report)
-        return learner.score_checked(select_rows(rows, outside))
+        learner, own = new_learner(settings), listed_labels([labels[i] for i in inside])
+        learner.fit_rows(select_rows(rows, inside), own, n_categories, report)
+        return learner.score_rows(select_rows(rows, outside))
 
     return score_fold
-
-
-def truth_of(labels: list[list[int]], n_categories: int) -> NDArray[np.bool_]:
-    """Return which categories each document has, as an array (documents, categories)."""
-    truth = np.zeros((len(labels), n_categories), dtype=np.bool_)
-    for i, row in enumerate(labels):
-        truth[i, row] = True
-    return truth

@@ -3,43 +3,20 @@
 Tuned thresholds are part of a model's digest, so sums of floats are added one by one.
 """
 
-import re
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.errors import ParameterError
+from thresher.model.goals import Goal, parse_goal
 
 Floats = NDArray[np.float64]
 Scores = NDArray[np.float32]
 Truth = NDArray[np.bool_]
 
-GOALS = ("f1", "macro-f1", "break-even", "precision:P", "recall:R")
 # With fewer positives, a threshold of its own lowered a category's F1 on held-out documents (docs/categorizer.md).
 FEW_POSITIVES = 50
 _END_MARGIN = 2.0**-10
-
-
-class Goal(NamedTuple):
-    """The goal of tuning: a measure and, for precision or recall, the value to reach."""
-
-    measure: str
-    wish: float = 0.0
-
-
-def parse_goal(goal: str) -> Goal:
-    """Return the goal that a setting names, or raise a ParameterError.
-
-    >>> parse_goal("f1"), parse_goal("precision:0.9")
-    (Goal(measure='f1', wish=0.0), Goal(measure='precision', wish=0.9))
-    """
-    if goal in GOALS[:3]:
-        return Goal(goal)
-    match = re.fullmatch(r"(precision|recall):([0-9]*\.?[0-9]+)", goal) if isinstance(goal, str) else None
-    if match is None or not 0 < float(match[2]) <= 1:
-        raise ParameterError.of("goal", goal, f"is unknown (allowed: {', '.join(GOALS)}; P and R above 0, up to 1)")
-    return Goal(match[1], float(match[2]))
 
 
 class Cuts(NamedTuple):

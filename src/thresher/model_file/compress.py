@@ -56,7 +56,7 @@ def compress(model: ModelState, size: str | int) -> Compression:
     blocks = model.learner.fitted_weights()
     if size_before > limit and isinstance(blocks, DenseWeights) and not blocks.weights.absent.shape[1]:
         raise ParameterError.of(
-            "late_start", "initial", "without discard keeps every weight (train with late_start='zero')"
+            "late_start", "initial", "it keeps every weight unless features are discarded: train with {late_start=zero}"
         )
     importance = _importance(model)
     decided, features_before, total = (
@@ -71,7 +71,7 @@ def compress(model: ModelState, size: str | int) -> Compression:
         low, high = (middle, high) if fits else (low, middle - 1)
     chosen = _trimmed(model, importance, max(low, 1), limit) if size_before > limit else model
     if file_size(chosen) > limit:
-        raise ParameterError.of("size", size, f"is too small (allowed: from {file_size(chosen)} bytes for this model)")
+        raise ParameterError.of("size", size, allowed=f"from {file_size(chosen)} bytes for this model")
     after = _decided(chosen, model)
     if chosen is not model:
         room = limit - file_size(chosen) + sum(8 * len(kept.indices) + 40 for kept in chosen.reservoir.documents)

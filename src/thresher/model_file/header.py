@@ -7,13 +7,14 @@ here opens a file or allocates memory by a number that the file claims.
 import codecs
 import json
 from collections.abc import Mapping
-from math import isfinite, prod
+from math import prod
 from reprlib import repr as shown
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from thresher.errors import ModelFileError
+from thresher.support import strict_json
 
 FORMAT = 1
 
@@ -77,42 +78,44 @@ def header_length(start: bytes, size: int) -> int:
         return length
     _refuse_known_kind(start)
     if size < 10:
-        raise ModelFileError(f"{size} bytes are too few (not a model, or damaged)")
+        raise ModelFileError(f"{size} bytes are too few", hint="not a model, or damaged")
     if length > size - 8:
-        raise ModelFileError(f"header length {length} is larger than the file (not a model, or damaged)")
+        raise ModelFileError(f"header length {length} is larger than the file", hint="not a model, or damaged")
     if not 2 <= length <= LONGEST_HEADER:
-        raise ModelFileError(f"header length {length} is out of range (allowed: 2 to {LONGEST_HEADER})")
+        raise ModelFileError(f"header length {length} is out of range", hint=f"allowed: 2 to {LONGEST_HEADER}")
     raise ModelFileError("header does not start with { (not a model, or damaged)")
 
 
 def read_header(header: bytes, size: int) -> tuple[dict[str, Any], list[Span]]:
     """Return the manifest and the spans of the arrays, in the order in which they fill the `size` bytes that follow."""
     try:
-        entries = _strict_json(header.decode(), "header")
+        entries = _parse_object(header.decode(), "header")
     except UnicodeDecodeError as error:
-        raise ModelFileError(f"header is not UTF-8 at byte {8 + error.start} (damaged)") from None
+        raise ModelFileError(f"header is not UTF-8 at byte {8 + error.start}", hint="damaged") from None
     manifest = _manifest(entries.pop("__metadata__", None))
     spans = sorted(_span(name, entry) for name, entry in entries.items())
     end = 0
     for span in spans:
         if span.begin != end:
             fault = f"begins at byte {span.begin}, where byte {end} is next"
-            raise ModelFileError(f"array {shown(span.name)} {fault} (overlap or hole: damaged)")
+            raise ModelFileError(f"array {shown(span.name)} {fault}", hint="overlap or hole: damaged")
         end = span.end
     if end != size:
-        raise ModelFileError(f"{size} bytes follow the header, where {end} belong (cut short, or something was added)")
+        raise ModelFileError(
+            f"{size} bytes follow the header, where {end} belong", hint="cut short, or something was added"
+        )
     return manifest, spans
 
 
 def _refuse_known_kind(start: bytes) -> None:
     if not start:
-        raise ModelFileError("the file is empty (was it written in full?)")
+        raise ModelFileError("the file is empty", hint="was it written in full?")
     text = start.removeprefix(b"\xef\xbb\xbf").lstrip()
     for beginning, kind in _BEGINNINGS.items():
         if text.startswith(beginning):
             raise ModelFileError(f"this is {kind}, not a model of thresher")
     if len(start) == 16 and _is_text(start):
-        raise ModelFileError("this is text, not a model of thresher (MODEL comes before DATA)")
+        raise ModelFileError("this is text, not a model of thresher", hint="MODEL comes before DATA")
 
 
 def _is_text(start: bytes) -> bool:
@@ -126,16 +129,15 @@ def _is_text(start: bytes) -> bool:
 
 def _manifest(found: object) -> dict[str, Any]:
     if not isinstance(found, dict) or _KEY not in found:
-        raise ModelFileError(f'this is a safetensors file of another product (its metadata has no "{_KEY}")')
+        raise ModelFileError("this is a safetensors file of another product", hint=f'its metadata has no "{_KEY}"')
     if len(found) > 1 or not isinstance(found[_KEY], str):
-        raise ModelFileError(f'metadata must hold "{_KEY}", a text, and nothing else (damaged)')
-    manifest = _strict_json(found[_KEY], "manifest")
+        raise ModelFileError(f'metadata must hold "{_KEY}", a text, and nothing else', hint="damaged")
+    manifest = _parse_object(found[_KEY], "manifest")
     _check_format(manifest)
     if manifest.keys() != _MANIFEST_KEYS:
-        raise ModelFileError(f"manifest must hold {', '.join(sorted(_MANIFEST_KEYS))} and nothing else (damaged)")
+        raise ModelFileError(f"manifest must hold {', '.join(sorted(_MANIFEST_KEYS))} and nothing else", hint="damaged")
     if not isinstance(manifest["settings"], dict) or not isinstance(manifest["about"], dict):
-        raise ModelFileError("settings and about must be JSON objects (damaged)")
-    canonical_json(manifest["about"])  # finds unpaired surrogates; computing the digest finds them everywhere else
+        raise ModelFileError("settings and about must be JSON objects", hint="damaged")
     return manifest
 
 
@@ -143,34 +145,36 @@ def _check_format(manifest: dict[str, Any]) -> None:
     """Check the format version before anything else: a newer format may have other keys and types."""
     version = manifest.get("format")
     if type(version) is not int or version < 1:
-        raise ModelFileError(f"format {shown(version)} is not a version (damaged)")
+        raise ModelFileError(f"format {shown(version)} is not a version", hint="damaged")
     if version > FORMAT:
         about = manifest.get("about")
         writer = about.get("thresher") if isinstance(about, dict) else None
         needed = f"thresher {shown(writer)[1:-1]}" if isinstance(writer, str) else "a newer thresher"
-        raise ModelFileError(
-            f"format {shown(version)} needs {needed}, and this one reads up to format {FORMAT} "
-            "(pip install --upgrade thresher)"
-        )
+        problem = f"format {shown(version)} needs {needed}, and this one reads up to format {FORMAT}"
+        raise ModelFileError(problem, hint="pip install --upgrade thresher")
 
 
 def _span(name: str, entry: object) -> Span:
     """Return the span of an array after checking its entry: the keys, a known type, and a shape that fills the span."""
     array = f"array {shown(name)}"
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
-        raise ModelFileError(f"{array} must have dtype, shape and data_offsets and nothing else (damaged)")
+        raise ModelFileError(f"{array} must have dtype, shape and data_offsets and nothing else", hint="damaged")
     code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(code, str) or code not in TYPES:
-        raise ModelFileError(f"{array} has dtype {shown(code)} (allowed: {', '.join(TYPES)})")
+        raise ModelFileError(f"{array} has dtype {shown(code)}", hint=f"allowed: {', '.join(TYPES)}")
     if not _are_sizes(shape) or len(shape) > _MOST_DIMENSIONS:
-        raise ModelFileError(f"{array} has shape {shown(shape)} (allowed: up to {_MOST_DIMENSIONS} sizes from 0)")
+        raise ModelFileError(
+            f"{array} has shape {shown(shape)}", hint=f"allowed: up to {_MOST_DIMENSIONS} sizes from 0"
+        )
     if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
-        raise ModelFileError(f"{array} has data_offsets {shown(offsets)} (allowed: begin and end, in this order)")
+        raise ModelFileError(f"{array} has data_offsets {shown(offsets)}", hint="allowed: begin and end, in this order")
     itemsize = np.dtype(TYPES[code]).itemsize
     if itemsize * prod(max(size, 1) for size in shape) > _LARGEST:  # NumPy rejects it even if a 0 makes the array empty
-        raise ModelFileError(f"{array} has shape {shown(shape)}, which no memory holds (damaged)")
+        raise ModelFileError(f"{array} has shape {shown(shape)}, which no memory holds", hint="damaged")
     if itemsize * prod(shape) != offsets[1] - offsets[0]:
-        raise ModelFileError(f"{array} of shape {shown(shape)} does not fill data_offsets {shown(offsets)} (damaged)")
+        raise ModelFileError(
+            f"{array} of shape {shown(shape)} does not fill data_offsets {shown(offsets)}", hint="damaged"
+        )
     return Span(offsets[0], offsets[1], name, code, tuple(shape))
 
 
@@ -178,39 +182,16 @@ def _are_sizes(values: object) -> bool:
     return isinstance(values, list) and all(type(value) is int and 0 <= value <= _LARGEST for value in values)
 
 
-def _strict_json(text: str, what: str) -> dict[str, Any]:
-    """Parse a JSON object strictly: no duplicate keys, finite numbers, only spaces after it."""
+def _parse_object(text: str, what: str) -> dict[str, Any]:
+    """Return the JSON object that a text holds, with nothing before it and only spaces after it."""
     try:
         if sum(map(text.count, ",[{")) > MOST_VALUES:
             raise ValueError(f"more than {MOST_VALUES} values")
-        value, end = _DECODER.raw_decode(text)
-        if not isinstance(value, dict):
+        if not text.startswith("{"):
             raise ValueError("it does not start with {")
-        if text[end:].strip(" "):
-            raise ValueError(f"something follows the closing brace at character {end}")
-    except (ValueError, RecursionError) as error:
+        if not text.rstrip(" ").endswith("}"):
+            raise ValueError("it does not end with }")
+        found: dict[str, Any] = strict_json.parse(text)
+    except ValueError as error:
         raise ModelFileError(f"{what} is not the JSON of a model: {error}") from None
-    return value
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in result:
-            raise ValueError(f"key {shown(key)} occurs twice")
-        result[key] = value
-    return result
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not isfinite(value):
-        raise ValueError(f"number {shown(text)} is not finite")
-    return value
-
-
-def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(f"number {text} is not finite")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite)
+    return found

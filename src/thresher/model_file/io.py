@@ -88,7 +88,7 @@ def _head(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> by
     The library builds the whole file in memory, and kills the process if memory does not suffice.
     """
     if "__metadata__" in arrays:
-        raise ModelFileError("'__metadata__' occurs twice (give the array another name)")
+        raise ModelFileError("'__metadata__' occurs twice", hint="give the array another name")
     header: dict[str, Any] = {"__metadata__": metadata}
     end = 0
     for name, array in arrays.items():
@@ -129,7 +129,7 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except ModelFileError as error:
-        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+        raise error.at(os.fspath(path)) from None
     except OSError as error:
         raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from error
 
@@ -146,7 +146,7 @@ def _portable(name: str, array: NDArray[Any]) -> NDArray[Any]:
     little = plain.dtype.newbyteorder("<")
     if little.str not in _CODES:
         allowed = ", ".join(np.dtype(known).name for known in _CODES)
-        raise ModelFileError(f"array {shown(name)} has type {plain.dtype} (allowed: {allowed})")
+        raise ModelFileError(f"array {shown(name)} has type {plain.dtype}", hint=f"allowed: {allowed}")
     return np.asarray(plain, dtype=little, order="C")
 
 
@@ -154,7 +154,7 @@ def _read(file: BufferedIOBase) -> ModelFile:
     manifest, spans = _read_head(file)
     arrays = {span.name: _read_array(file, span) for span in spans}
     if digest(manifest["settings"], arrays) != manifest["digest"]:
-        raise ModelFileError("digest does not match the contents (damaged, or edited)")
+        raise ModelFileError("digest does not match the contents", hint="damaged, or edited")
     return ModelFile(manifest["settings"], manifest["about"], arrays)
 
 
@@ -171,5 +171,5 @@ def _read_array(file: BufferedIOBase, span: Span) -> NDArray[Any]:
     if file.readinto(octets.data) != array.nbytes:
         raise ModelFileError("the file became shorter while it was read")
     if span.code == "BOOL" and octets.size and octets.max() > 1:
-        raise ModelFileError(f"array {shown(span.name)} holds a truth value that is neither 0 nor 1 (damaged)")
+        raise ModelFileError(f"array {shown(span.name)} holds a truth value that is neither 0 nor 1", hint="damaged")
     return array

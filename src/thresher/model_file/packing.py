@@ -13,9 +13,10 @@ from thresher.errors import LemmatizerError, ModelFileError, ThresherError, prin
 from thresher.kernels.hash_table import make_keys
 from thresher.learners.sparse_weights import SparseWeights
 from thresher.model.decisions import Decisions
+from thresher.model.factories import fit_to_size, new_features, new_learner
 from thresher.model.reservoir import KEPT, Kept, Reservoir
 from thresher.model.selection import Trial
-from thresher.model.settings import CHOOSABLE, check_settings, new_features, new_learner, sized
+from thresher.model.settings import CHOOSABLE, WEIGHED
 from thresher.model.state import ModelState
 from thresher.model_file.checks import MOST_COUNTED, Arrays, are_between, are_counts, are_within, require, stops_of
 from thresher.model_file.header import canonical_json
@@ -23,7 +24,7 @@ from thresher.model_file.learner_packing import pack_learner, unpack_learner
 from thresher.text.analysers import Analyser
 from thresher.text.feature_checks import CONSTANT
 from thresher.text.lemmas import lemmatizers_of
-from thresher.text.tfidf import IDF_RANGE, WEIGHED
+from thresher.text.tfidf import IDF_RANGE
 from thresher.text.token_features import gathered
 from thresher.text.tokens import as_tokens, names
 from thresher.text.vocabulary import Vocabulary
@@ -40,16 +41,16 @@ def pack(model: ModelState) -> tuple[dict[str, Any], Arrays]:
     """Return a model's settings as JSON values, and its arrays."""
     packed = {
         "preset": model.preset,
-        "settings": _pack_settings(model.settings),
+        "settings": _pack_settings(model.settings.as_dict()),
         "policy": model.decisions.policy,
         "fitted": model.learner.is_fitted,
         "average_active": float(model.learner.average_active_) if model.learner.is_fitted else 0.0,
         "n_documents": model.features.n_documents,
         "documents_seen": model.reservoir.seen,
     }
-    if model.settings["choose"] != "nothing":
+    if model.settings.choose != "nothing":
         trials = [list(trial) for trial in model.trials]
-        how = {"choose": model.settings["choose"], "given": sorted(model.given)}
+        how = {"choose": model.settings.choose, "given": sorted(model.given)}
         packed["choices"] = how | {"chosen": model.chosen, "trials": trials}
     arrays: Arrays = {
         "features.letters": model.features.vocabulary.letters,
@@ -108,9 +109,9 @@ def one_line_refusals(path: str | PathLike[str]) -> Iterator[None]:
         yield
     except (KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
         what = _line(f"{type(error).__name__}: {error}")
-        raise ModelFileError(f"{path}: the contents are not those of a model ({what})") from None
+        raise ModelFileError("the contents are not those of a model", path=path, hint=what) from None
     except (ThresherError, ValueError) as error:
-        raise ModelFileError(f"{path}: {_line(str(error))}") from None
+        raise ModelFileError(_line(str(error)), path=path) from None
 
 
 def _line(said: str) -> str:
@@ -127,7 +128,7 @@ def unpack_settings(packed: Mapping[str, Any], analyser: Any = None) -> dict[str
     settings["threshold_range"] = _tuple(settings["threshold_range"])
     settings["discard_range"] = _tuple(settings["discard_range"])
     if "(" in settings["analyser"] and analyser is None:
-        raise ModelFileError(f"the analyser {settings['analyser']} is a function (load with analyser=...)")
+        raise ModelFileError(f"the analyser {settings['analyser']} is a function", hint="load with analyser=...")
     if analyser is not None:
         name = Analyser(analyser).name
         require(name == settings["analyser"], f"the analyser {name} is not the model's, {settings['analyser']}")
@@ -165,10 +166,10 @@ def _unpack_choices(model: ModelState, packed: Mapping[str, Any]) -> None:
     require(isinstance(given, list) and set(given) <= CHOOSABLE, "the settings given are not such as may be chosen")
     require(isinstance(chosen, dict) and chosen.keys() <= CHOOSABLE, "a setting was chosen that may not be")
     require(isinstance(trials, list) and len(trials) % 2 == 0 and all(map(_is_trial, trials)), "a trial is malformed")
-    check_settings(model.settings | chosen)
+    settings = model.settings.changed(chosen)
     model.given, model.chosen = frozenset(given), chosen
     model.trials = [Trial(*trial) for trial in trials]
-    model.features = new_features(model.settings | chosen)
+    model.features = new_features(settings)
 
 
 def _is_trial(trial: Any) -> bool:
@@ -192,7 +193,7 @@ def check_lemmatizers(path: str | PathLike[str], model: ModelState) -> None:
     if wanted and wanted != found:
         advice = " ".join(part.replace(" ", "==") for part in wanted.split(", "))
         here = f", and {found} is installed" if found else ""
-        raise LemmatizerError(f"{path}: it was trained with {wanted}{here} (pip install {advice})")
+        raise LemmatizerError(f"it was trained with {wanted}{here}", path=path, hint=f"pip install {advice}")
 
 
 def check_same(packed: Mapping[str, Any], arrays: Arrays, model: ModelState) -> None:
@@ -237,7 +238,7 @@ def _unpack_features(model: ModelState, packed: Mapping[str, Any], arrays: Array
     require(are_counts(counts), "the documents of a feature are not a number")
     require(bool((counts <= packed["n_documents"]).all()), "a feature is in more documents than there were")
     require(len(model.features.document_counts) == len(stops), "features and their documents differ in number")
-    fitted = model.settings["strength"] in WEIGHED and packed["n_documents"] > 0
+    fitted = model.settings.strength in WEIGHED and packed["n_documents"] > 0
     require(len(model.idf) == (len(stops) if fitted else 0), "features and their idf differ in number")
     require(are_between(model.idf, *IDF_RANGE), "an idf is out of range")
 
@@ -293,7 +294,8 @@ def _unpack_learner(model: ModelState, packed: Mapping[str, Any], arrays: Arrays
     n_features, n_categories = model.features.vocabulary.count, len(model.categories)
     sparse = packed.get("sparse", False)
     require(isinstance(sparse, bool), "sparse is neither true nor false")
-    learner = new_learner(sized(model.settings | model.chosen | {"sparse": sparse}, n_features, n_categories))
+    settings = model.settings.changed(model.chosen | {"sparse": sparse})
+    learner = new_learner(fit_to_size(settings, n_features, n_categories))
     learner.average_active_ = float(packed["average_active"])
     require(1e-6 < learner.average_active_ <= 1e9, "the average number of active features is out of range")
     unpack_learner(learner, arrays, n_features, n_categories, sparse)

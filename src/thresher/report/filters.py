@@ -4,21 +4,14 @@ from collections.abc import Callable
 from math import isnan
 from typing import Any
 
+from thresher.support.units import format_percent
+
 LONGEST_NAME = 32
 
 
 def count(value: int) -> str:
     """Return a whole number with thousands separators."""
     return f"{value:,}"
-
-
-def per_cent(value: float) -> str:
-    """Return a fraction as a percentage without the % sign, or a dash for NaN.
-
-    >>> per_cent(0.8731), per_cent(float("nan"))
-    ('87.3', '–')
-    """
-    return "–" if isnan(value) else f"{100 * value:.1f}"
 
 
 def sortable(value: float) -> str:
@@ -52,5 +45,5 @@ def shortened(name: str, longest: int = LONGEST_NAME) -> str:
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
-    function.__name__: function for function in (count, per_cent, sortable, width, signed, score, shortened)
+    function.__name__: function for function in (count, format_percent, sortable, width, signed, score, shortened)
 }

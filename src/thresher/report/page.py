@@ -54,7 +54,7 @@ def make_report(
     documents = list(documents)
     if len(documents) != len(evaluation.truth):
         found = f"{len(documents)} documents, and the evaluation is of {len(evaluation.truth)}"
-        raise ParameterError(f"there are {found} (give the documents that were evaluated, in their order)")
+        raise ParameterError(f"there are {found}", hint="give the documents that were evaluated, in their order")
     if not documents:
         raise ParameterError("there are no documents to report on")
     check_packages()
@@ -69,7 +69,7 @@ def check_packages() -> None:
         try:
             import_module(name)
         except ModuleNotFoundError as error:
-            raise MissingPackageError(f"a report needs {name} (pip install 'thresher[report]')") from error
+            raise MissingPackageError(f"a report needs {name}", hint="pip install 'thresher[report]'") from error
 
 
 def write_report(

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from thresher.report.svg import AGAINST, BAND, FOR, INK, MUTED, PAPER, count_axis, number_axis, per_cent_axes, plot
+from thresher.report.svg import AGAINST, BAND, FOR, INK, MUTED, PAPER, count_axis, number_axis, percent_axes, plot
 
 Floats = NDArray[np.float64]
 MOST_POINTS = 500
@@ -34,7 +34,7 @@ def precision_recall_plot(recall: Floats, precision: Floats, break_even: float, 
         on_top: dict[str, Any] = {"clip_on": False, "zorder": 5, "linestyle": "none"}
         axes.plot([decided.recall], [decided.precision], "D", mfc=PAPER, mec=AGAINST, mew=2, ms=8, **on_top)
         axes.plot([break_even], [break_even], "o", color=INK, mec=PAPER, mew=1.5, ms=9, **on_top)
-        per_cent_axes(axes)
+        percent_axes(axes)
         axes.set(xlabel="recall, %", ylabel="precision, %")
     return drawing.markup
 
@@ -114,7 +114,7 @@ def rate_plot(name: str, numbers: NDArray[np.int64], values: Floats, along: str,
     with plot(name, f"{label} by {along}", (460, 260)) as drawing:
         axes = drawing.axes
         axes.plot(_thinned(numbers), _thinned(values), color=FOR, linewidth=1.8, clip_on=False, zorder=3)
-        per_cent_axes(axes)
+        percent_axes(axes)
         axes.grid(False, axis="x")
         number_axis(axes, int(numbers[-1]))
         axes.set(xlabel=along, ylabel=label)

@@ -12,9 +12,10 @@ from thresher.datasets.document import Document
 from thresher.evaluation import Evaluation, Prequential
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.report import plots
-from thresher.report.filters import count, per_cent
+from thresher.report.filters import count
 from thresher.report.tables import category_rows, fraction, setting_rows, version_rows, word_rows
 from thresher.report.worst_errors import worst_errors
+from thresher.support.units import format_percent
 
 # Limits of the template, so that a browser opens the page quickly.
 LIMITS = {"most_rows": 1000, "many_rows": 20, "most_word_rows": 200, "most_unknown": 20, "most_names": 12}
@@ -99,7 +100,7 @@ def figures(summary: Mapping[str, Any]) -> list[Figure]:
 
 
 def _rate(label: str, value: float | None, meaning: str, interval: Mapping[str, Any] | None = None) -> Figure:
-    return Figure(label, per_cent(fraction(value)), _between(interval), "", meaning)
+    return Figure(label, format_percent(fraction(value)), _between(interval), "", meaning)
 
 
 def _decided(kind: str, summary: Mapping[str, Any], meaning: str) -> Figure:
@@ -107,7 +108,7 @@ def _decided(kind: str, summary: Mapping[str, Any], meaning: str) -> Figure:
 
     Macro F1 has no interval, because a bootstrap sample leaves rare categories out and so scores higher.
     """
-    rates = {name: per_cent(fraction(value)) for name, value in summary[kind].items()}
+    rates = {name: format_percent(fraction(value)) for name, value in summary[kind].items()}
     interval = _between(summary["intervals"]["micro_f1"]) if kind == "micro" else ""
     detail = f"precision {rates['precision']}, recall {rates['recall']}"
     return Figure(f"{kind.title()} F1", rates["f1"], interval, detail, meaning)
@@ -116,7 +117,7 @@ def _decided(kind: str, summary: Mapping[str, Any], meaning: str) -> Figure:
 def _between(interval: Mapping[str, Any] | None) -> str:
     if interval is None or interval["low"] is None:
         return ""
-    return f"({per_cent(interval['low'])}–{per_cent(interval['high'])})"
+    return f"({format_percent(interval['low'])}–{format_percent(interval['high'])})"
 
 
 def curve(evaluation: Evaluation, summary: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,7 +207,7 @@ def training_ranges(model: Categorizer) -> dict[str, Range]:
     their thresholds are equal; tuned thresholds differ. A category that is compared with the best score of a document
     has no range, since its threshold differs by document.
     """
-    given = model.settings["threshold_range"]
+    given = model.state.settings.parameters.threshold_range
     return {
         name: None if given is None or share else (1 + given[0] - threshold, 1 + given[1] - threshold)
         for name, threshold, share in zip(

@@ -96,7 +96,7 @@ def _inlined(svg: str, name: str, description: str) -> str:
     return re.sub(r"\n\s*", "\n", svg)
 
 
-def per_cent_axes(axes: Axes) -> None:
+def percent_axes(axes: Axes) -> None:
     """Set both axes to the range from 0 to 100 %."""
     axes.set(xlim=(0, 1), ylim=(0, 1), xticks=[i / 5 for i in range(6)], yticks=[i / 5 for i in range(6)])
     for axis in (axes.xaxis, axes.yaxis):

@@ -18,7 +18,7 @@ def folds(truth: NDArray[np.bool_], n_folds: int) -> NDArray[np.int64]:
     array([0, 1, 0, 1, 2, 2])
     """
     if n_folds < 2:
-        raise ParameterError.of("n_folds", n_folds, "is out of range (allowed: a whole number from 2)")
+        raise ParameterError.of("n_folds", n_folds, allowed="a whole number from 2")
     n_documents = len(truth)
     by_rarity = np.argsort(np.count_nonzero(truth, axis=0), kind="stable")
     # Documents without categories get an extra one, which counts as the most frequent.

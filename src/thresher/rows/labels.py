@@ -1,6 +1,6 @@
 """Conversion of label sets to validated labels that kernels can trust; learners call it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from numbers import Integral
 from typing import Any
@@ -70,15 +70,37 @@ def listed_labels(rows: list[list[int]]) -> Labels:
     return Labels(indptr, categories, np.ones(len(categories), dtype=np.int8), others=-1)
 
 
+def number_categories(named: Iterable[Iterable[str]], names: Sequence[str]) -> list[list[int]]:
+    """Return the numbers of each document's categories in the list `names`; other categories are left out.
+
+    >>> number_categories([["wheat", "oil"], ["tin"]], ["oil", "wheat"])
+    [[1, 0], []]
+    """
+    numbers = {name: number for number, name in enumerate(names)}
+    return [[numbers[name] for name in row if name in numbers] for row in named]
+
+
+def as_truth(labels: Sequence[Iterable[int]], n_categories: int) -> NDArray[np.bool_]:
+    """Return whether each document has each category, (documents, categories), from its category numbers.
+
+    >>> as_truth([[1], []], 2).tolist()
+    [[False, True], [False, False]]
+    """
+    truth = np.zeros((len(labels), n_categories), dtype=np.bool_)
+    for row, numbers in zip(truth, labels, strict=True):
+        row[list(numbers)] = True
+    return truth
+
+
 def count_categories(labels: Labels, n_categories: int | None, known: int) -> int:
     """Return the number of categories, whether they are known, named up front or listed by a row."""
     named = 0 if n_categories is None else n_categories
     if not isinstance(named, Integral) or not 0 <= named <= MOST_CATEGORIES:
-        raise ParameterError.of("n_categories", n_categories, f"is out of range (allowed: 0 to {MOST_CATEGORIES})")
+        raise ParameterError.of("n_categories", n_categories, allowed=f"0 to {MOST_CATEGORIES}")
     listed = int(labels.categories.max()) + 1 if len(labels.categories) else 0
     count = max(known, listed, int(named))
     if count == 0:
-        raise RowsError("there are no categories: no row has a label (name their number with n_categories)")
+        raise RowsError("there are no categories: no row has a label", hint="name their number with n_categories")
     return count
 
 
@@ -94,7 +116,7 @@ def _complete_labels(source: Any) -> Labels:
         raise RowsError("labels must hold one collection of category numbers for each row") from None
     given = [c for row in rows for c in row]
     if any(issubclass(kind, bool | np.bool_) or not hasattr(kind, "__index__") for kind in set(map(type, given))):
-        raise RowsError("labels must be category numbers: whole numbers from 0 (not names, and not an indicator)")
+        raise RowsError("labels must be category numbers: whole numbers from 0", hint="not names, and not an indicator")
     if given and not 0 <= min(given) <= max(given) < MOST_CATEGORIES:
         raise RowsError(f"labels must be category numbers from 0 to {MOST_CATEGORIES - 1}")
     sets = [sorted(set(map(int, row))) for row in rows]
@@ -111,7 +133,7 @@ def _check_judgements(labels: Labels) -> None:
     if indptr[0] != 0 or np.any(indptr[1:] < indptr[:-1]) or not indptr[-1] == len(categories) == len(signs):
         raise RowsError("labels: indptr must start with 0, not decrease and end at the number of categories and signs")
     if categories.size and not 0 <= int(categories.min()) <= int(categories.max()) < MOST_CATEGORIES:
-        raise RowsError(f"labels reach from {categories.min()} to {categories.max()} (allowed: from 0)")
+        raise RowsError(f"labels reach from {categories.min()} to {categories.max()}", hint="allowed: from 0")
     if not np.isin(signs, (-1, 1)).all() or labels.others not in (-1, 0):
         raise RowsError("labels: signs must be +1 or -1, and others -1 or 0")
     owners = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))

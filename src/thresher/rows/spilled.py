@@ -44,7 +44,7 @@ def _close(file: IO[bytes] | None) -> None:
 
 def _no_room(error: OSError) -> SpillError:
     folder = tempfile.gettempdir()
-    return SpillError(f"{folder}: {error.strerror} (name another folder for temporary files with TMPDIR)")
+    return SpillError(str(error.strerror), path=folder, hint="name another folder for temporary files with TMPDIR")
 
 
 class SpillingArray:

@@ -27,10 +27,10 @@ def as_rows(source: Any) -> Rows:
     elif getattr(source, "format", None) == "csr":
         indptr, indices, data, n_features = source.indptr, source.indices, source.data, source.shape[1]
         if len(indptr) != source.shape[0] + 1:
-            raise RowsError(f"indptr has {len(indptr)} entries for {source.shape[0]} rows (it needs rows + 1)")
+            raise RowsError(f"indptr has {len(indptr)} entries for {source.shape[0]} rows", hint="it needs rows + 1")
     else:
         raise RowsError(
-            f"rows must be a Rows or a matrix in csr form, not {type(source).__name__} (convert with .tocsr())"
+            f"rows must be a Rows or a matrix in csr form, not {type(source).__name__}", hint="convert with .tocsr()"
         )
     if isinstance(n_features, bool) or not hasattr(n_features, "__index__"):
         raise RowsError(f"n_features must be a whole number, not {n_features!r}")
@@ -38,10 +38,8 @@ def as_rows(source: Any) -> Rows:
     checked_indptr, checked_indices = check_structure(indptr, indices, n_features)
     faulty = first_faulty_row(checked_indptr, checked_indices, n_features)
     if faulty >= 0:
-        raise RowsError(
-            f"row {faulty}: indices must increase strictly within 0 .. {n_features - 1} "
-            "(sort them and sum duplicates, or set n_features)"
-        )
+        problem = f"row {faulty}: indices must increase strictly within 0 .. {n_features - 1}"
+        raise RowsError(problem, hint="sort them and sum duplicates, or set n_features")
     values = _check_values(data, len(checked_indices))
     return _without_zeros(Rows(checked_indptr, checked_indices, values, n_features))
 
@@ -53,7 +51,7 @@ def check_structure(indptr: Any, indices: Any, n_columns: int) -> tuple[NDArray[
         if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size > 0):
             raise RowsError(f"{name} must be a flat array of whole numbers, not {array.dtype} of shape {array.shape}")
     if not 0 < n_columns <= _MOST_FEATURES:
-        raise RowsError(f"n_features = {n_columns}: 0 feature(s) or too many (allowed: 1 to {_MOST_FEATURES})")
+        raise RowsError(f"n_features = {n_columns}: 0 feature(s) or too many", hint=f"allowed: 1 to {_MOST_FEATURES}")
     if len(pointers) == 0 or pointers[0] != 0:
         raise RowsError("indptr must start with 0")
     if np.any(pointers[1:] < pointers[:-1]):
@@ -68,7 +66,7 @@ def check_structure(indptr: Any, indices: Any, n_columns: int) -> tuple[NDArray[
 def check_numbers(name: str, numbers: NDArray[Any], count: int) -> None:
     """Raise a RowsError unless all numbers lie in 0 .. count - 1."""
     if numbers.size and not 0 <= int(numbers.min()) <= int(numbers.max()) < count:
-        raise RowsError(f"{name} reach from {numbers.min()} to {numbers.max()} (allowed: 0 to {count - 1})")
+        raise RowsError(f"{name} reach from {numbers.min()} to {numbers.max()}", hint=f"allowed: 0 to {count - 1}")
 
 
 def _check_values(data: Any, count: int) -> NDArray[np.float32]:
@@ -79,9 +77,11 @@ def _check_values(data: Any, count: int) -> NDArray[np.float32]:
         raise RowsError(f"data has {len(values)} entries for {count} indices")
     values = values[:count]
     if not np.all(np.isfinite(values)):
-        raise RowsError("data contains NaN or infinity (replace them before learning)")
+        raise RowsError("data contains NaN or infinity", hint="replace them before learning")
     if values.size and not -LARGEST_STRENGTH <= values.min() <= values.max() <= LARGEST_STRENGTH:
-        raise RowsError(f"data reaches from {values.min():g} to {values.max():g} (allowed: +-{LARGEST_STRENGTH:g})")
+        raise RowsError(
+            f"data reaches from {values.min():g} to {values.max():g}", hint=f"allowed: +-{LARGEST_STRENGTH:g}"
+        )
     return _writeable(values, np.float32)
 
 
@@ -133,7 +133,7 @@ def row_slices(rows: Rows, size: int) -> list[Rows]:
     return parts
 
 
-def strengths(
+def to_strengths(
     rows: Rows, strength: str, normalize: bool, checked: bool = False, out: NDArray[np.float32] | None = None
 ) -> Rows:
     """Return the rows with counts replaced by strengths (binary, linear or sqrt), divided by their sum if `normalize`.
@@ -144,7 +144,7 @@ def strengths(
 
     If `checked`, the rows are known to have no negative counts. Square roots are written to `out`, if given.
 
-    >>> strengths(as_rows(Rows([0, 2], [0, 1], [9, 1], n_features=2)), "sqrt", normalize=True).data
+    >>> to_strengths(as_rows(Rows([0, 2], [0, 1], [9, 1], n_features=2)), "sqrt", normalize=True).data
     array([0.75, 0.25], dtype=float32)
     """
     data = rows.data
@@ -152,7 +152,7 @@ def strengths(
         data = np.ones_like(data)
     elif strength == "sqrt":
         if not checked and np.any(data < 0):
-            raise RowsError("strength='sqrt' takes counts, and data has negative ones (use strength='linear')")
+            raise RowsError("strength='sqrt' takes counts, and data has negative ones", hint="use strength='linear'")
         data = np.sqrt(data, out=out)
     if normalize:
         if not checked and np.any(data < 0):

@@ -15,9 +15,15 @@ from thresher.errors import MissingPackageError, ParameterError
 from thresher.kernels.csr import Labels
 from thresher.learners import BalancedWinnow, Perceptron, PositiveWinnow, RegularizedWinnow
 from thresher.learners.base import MistakeDrivenLearner
-from thresher.learners.settings import PerceptronSettings, RegularizedSettings, WinnowSettings
+from thresher.learners.settings import (
+    PerceptronSettings,
+    PositiveWinnowSettings,
+    RegularizedSettings,
+    WinnowSettings,
+)
 from thresher.rows.labels import as_labels
 from thresher.rows.validation import check_structure
+from thresher.support.settings import document
 
 try:
     from scipy import sparse
@@ -26,7 +32,7 @@ try:
     from sklearn.utils.multiclass import check_classification_targets, type_of_target, unique_labels
     from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 except ImportError as error:
-    raise MissingPackageError(f"{error.name} is missing (pip install 'thresher[sklearn]')") from None
+    raise MissingPackageError(f"{error.name} is missing", hint="pip install 'thresher[sklearn]'") from None
 
 _DTYPES = [np.float64, np.float32]
 
@@ -198,11 +204,11 @@ class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             return None
         if self._multilabel:
             raise ParameterError(
-                f"class_weight={self.class_weight!r}: a multi-label row has no one class (allowed: None)"
+                f"class_weight={self.class_weight!r}: a multi-label row has no one class", hint="allowed: None"
             )
         weights = compute_class_weight(self.class_weight, classes=self.classes_, y=target)
         if not np.all(weights > 0):
-            raise ParameterError.of("class_weight", self.class_weight, "is out of range (allowed: numbers above 0)")
+            raise ParameterError.of("class_weight", self.class_weight, allowed="numbers above 0")
         return np.asarray(weights[self._numbers(target)])
 
 
@@ -244,6 +250,7 @@ def _canonical(X: Any) -> Any:
     return matrix
 
 
+@document
 @dataclass(kw_only=True, eq=False, repr=False)
 class BalancedWinnowClassifier(MistakeDrivenClassifier, WinnowSettings):
     """Balanced Winnow (section 3 of the paper) as a scikit-learn classifier; see `thresher.BalancedWinnow`.
@@ -268,15 +275,16 @@ class BalancedWinnowClassifier(MistakeDrivenClassifier, WinnowSettings):
     class_weight: Any = None  # type: ignore[misc]
 
 
+@document
 @dataclass(kw_only=True, eq=False, repr=False)
-class PositiveWinnowClassifier(MistakeDrivenClassifier, WinnowSettings):
+class PositiveWinnowClassifier(MistakeDrivenClassifier, PositiveWinnowSettings):
     """Positive Winnow (section 3 of the paper) as a scikit-learn classifier; see `thresher.PositiveWinnow`.
 
     The tag `positive_only` is set because all weights are positive: with negative strengths, every promotion would
     lower the score. There is no `class_weight`, because scikit-learn's check of that parameter uses negative values,
     which this learner must refuse. Its attributes are those of `MistakeDrivenClassifier`.
 
-    Its parameters are those of `WinnowSettings`.
+    Its parameters are those of `PositiveWinnowSettings`.
 
     Examples
     --------
@@ -287,16 +295,13 @@ class PositiveWinnowClassifier(MistakeDrivenClassifier, WinnowSettings):
 
     learner_class: ClassVar[type[MistakeDrivenLearner]] = PositiveWinnow
 
-    alpha: float = 1.02
-    beta: float = 0.98
-    normalize: bool = True
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
 
 
+@document
 @dataclass(kw_only=True, eq=False, repr=False)
 class PerceptronClassifier(MistakeDrivenClassifier, PerceptronSettings):
     """The paper's Perceptron (section 3) as a scikit-learn classifier; see `thresher.Perceptron`.
@@ -319,6 +324,7 @@ class PerceptronClassifier(MistakeDrivenClassifier, PerceptronSettings):
     class_weight: Any = None  # type: ignore[misc]
 
 
+@document
 @dataclass(kw_only=True, eq=False, repr=False)
 class RegularizedWinnowClassifier(MistakeDrivenClassifier, RegularizedSettings):
     """Regularized Winnow (Zhang, 2000) as a scikit-learn classifier; see `thresher.RegularizedWinnow`.

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from thresher.categorizer import Categorizer
 from thresher.errors import MissingPackageError
 from thresher.kernels.csr import Rows
-from thresher.text.vectorizer import MOST_FEATURES, TextFeatures
+from thresher.text.limits import MAX_FEATURES
+from thresher.text.vectorizer import TextFeatures
 
 try:
     from scipy import sparse
@@ -16,7 +17,7 @@ try:
     from sklearn.utils import Tags
     from sklearn.utils.validation import check_is_fitted
 except ImportError as error:
-    raise MissingPackageError(f"{error.name} is missing (pip install 'thresher[sklearn]')") from None
+    raise MissingPackageError(f"{error.name} is missing", hint="pip install 'thresher[sklearn]'") from None
 
 
 class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -41,7 +42,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     array(['oil', 'and', 'gas'], dtype=object)
     """
 
-    def __init__(self, analyser: Any = "words", min_count: int = 1, max_features: int = MOST_FEATURES) -> None:
+    def __init__(self, analyser: Any = "words", min_count: int = 1, max_features: int = MAX_FEATURES) -> None:
         self.analyser = analyser
         self.min_count = min_count
         self.max_features = max_features

@@ -5,6 +5,7 @@ import re
 import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 # Locks and syncs on these work on one machine only, or not at all.
 _REMOTE = {
@@ -45,25 +46,34 @@ def is_remote(kind: str) -> bool:
     return kind in _REMOTE or kind == "fuse" or (kind.startswith("fuse.") and kind not in _LOCAL_FUSE)
 
 
-def reason_to_distrust(folder: Path, user: int | None = None) -> str:
-    """Return how users other than root, `user` and its groups could have put files into a folder, and what to do.
+class Distrust(NamedTuple):
+    """A reason not to trust a folder: the path that it concerns, the problem, and a hint what to do."""
 
-    The answer is one line, or "" if they could not. `user` defaults to the user of this process.
+    path: Path
+    problem: str
+    hint: str
+
+
+def find_distrust(folder: Path, user: int | None = None) -> Distrust | None:
+    """Return how users other than root, `user` and its groups could have put files into a folder, or None.
+
+    `user` defaults to the user of this process.
     """
-    if os.name != "posix":
-        return ""
     about, user = folder.stat(), os.geteuid() if user is None else user
     if about.st_uid not in (0, user):
-        return f"{folder}: is user {about.st_uid}'s, and you are user {user} (run as that user, or chown the folder)"
+        problem = f"is user {about.st_uid}'s, and you are user {user}"
+        return Distrust(folder, problem, "run as that user, or chown the folder")
     if about.st_mode & stat.S_IWOTH:
-        return f"{folder}: anyone may write to it (chmod go-w {folder})"
+        return Distrust(folder, "anyone may write to it", f"chmod go-w {folder}")
     if about.st_mode & stat.S_IWGRP and about.st_gid not in (os.getegid(), *os.getgroups()):
-        return f"{folder}: group {about.st_gid}, which you are not in, may write to it (chmod g-w {folder})"
+        problem = f"group {about.st_gid}, which you are not in, may write to it"
+        return Distrust(folder, problem, f"chmod g-w {folder}")
     for path in folder.iterdir():
         with suppress(FileNotFoundError):
             if (owner := path.lstat().st_uid) not in (0, user):
-                return f"{path}: is user {owner}'s, and the folder is yours (remove it, or chown it to user {user})"
-    return ""
+                problem = f"is user {owner}'s, and the folder is yours"
+                return Distrust(path, problem, f"remove it, or chown it to user {user}")
+    return None
 
 
 def anyone_may_write(path: Path) -> bool:

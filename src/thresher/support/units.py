@@ -1,8 +1,9 @@
-"""Parse sizes such as "2MB", format counts, and measure the memory of the machine."""
+"""Parse sizes such as "2MB", format counts and percentages, and measure the memory of the machine."""
 
 import os
 import re
 from contextlib import suppress
+from math import isnan
 from numbers import Integral
 from pathlib import Path
 
@@ -22,7 +23,7 @@ def parse_size(size: str | int, name: str = "size") -> int:
     text = f"{size}B" if isinstance(size, Integral) and not isinstance(size, bool) else str(size).upper()
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?B|)\s*", text)
     if not found or float(found[1]) == 0:
-        raise ParameterError.of(name, size, 'is out of range (allowed: a number of bytes, or as "2MB", "500kB")')
+        raise ParameterError.of(name, size, allowed='a number of bytes, or as "2MB", "500kB"')
     return int(float(found[1]) * _UNITS[found[2]])
 
 
@@ -33,6 +34,15 @@ def counted(number: int, one: str, many: str) -> str:
     ('1 record', '1,200 records')
     """
     return f"{number:,} {one if number == 1 else many}"
+
+
+def format_percent(value: float | None, missing: str = "–") -> str:
+    """Return a fraction as a percentage with one decimal and without the % sign, or `missing` for None and NaN.
+
+    >>> format_percent(0.8731), format_percent(None), format_percent(float("nan"), missing="-")
+    ('87.3', '–', '-')
+    """
+    return missing if value is None or isnan(value) else f"{100 * value:.1f}"
 
 
 def memory_of_machine() -> int:

@@ -54,12 +54,12 @@ class Analyser:
         for part in flat:
             _check_part(part)
         if not flat:
-            raise ParameterError.of("analyser", parts, f"has no parts (allowed: {_ALLOWED})")
+            raise ParameterError.of("analyser", parts, "it has no parts", allowed=_ALLOWED)
         self.parts = [part for part in flat if isinstance(part, str)]
         self.functions = [part for part in flat if callable(part)]
         bases = [part for part in self.parts if re.fullmatch(_BASES, part)]
         if len(bases) > 1:
-            raise ParameterError.of("analyser", "+".join(bases), "names two kinds of words (allowed: one)")
+            raise ParameterError.of("analyser", "+".join(bases), allowed="one kind of words")
         self._base = bases[0] if bases else None
         self._map = _word_map(self._base)
         self._makers = [maker for part in self.parts for maker in _makers(part)]
@@ -133,7 +133,7 @@ def _check_part(part: Any) -> None:
     numbers = re.findall("[0-9]", part) if isinstance(part, str) else []
     disordered = len(numbers) == 2 and numbers[0] > numbers[1]
     if not callable(part) and (not isinstance(part, str) or not _PART.fullmatch(part) or disordered):
-        raise ParameterError.of("analyser", part, f"is unknown (allowed: {_ALLOWED})")
+        raise ParameterError.of("analyser", part, allowed=f"{_ALLOWED}")
 
 
 def _name_of(function: Any) -> str:

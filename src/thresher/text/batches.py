@@ -13,7 +13,7 @@ BATCH_TEXTS, BATCH_LETTERS = 768, 2**22
 def batches(texts: Iterable[Text], most: int | None = None) -> Iterator[list[Text]]:
     """Yield the texts in lists of bounded length and, except for a single longer text, of bounded size."""
     if isinstance(texts, str | bytes | Mapping):
-        raise TextError("texts must be a collection of texts, and this is a single one (put it into a list)")
+        raise TextError("texts must be a collection of texts, and this is a single one", hint="put it into a list")
     if not isinstance(texts, Iterable):
         raise TextError(f"texts must be a collection of texts, not {type(texts).__name__}")
     remaining = iter(texts)

@@ -17,7 +17,6 @@ from thresher.text.vocabulary import Vocabulary
 
 _PARTS_OF_SPEECH = {"N": "NOUN", "V": "VERB", "J": "ADJ", "R": "ADV"}
 MOST_REMEMBERED = 200_000
-_NEEDED = "lemmas need more packages (pip install 'thresher[lemmas]')"
 
 
 _LEMMAS = re.compile(r"\blemmas(?::(?P<language>[a-z]{2,3}))?\b|\bnouns-and-verbs\b")
@@ -76,10 +75,10 @@ def lemmatizer(language: str) -> Callable[[str], str]:
 
         lemmatize("word", lang=language)
     except ImportError:
-        raise MissingPackageError(_NEEDED) from None
+        raise MissingPackageError("lemmas need more packages", hint="pip install 'thresher[lemmas]'") from None
     except ValueError:
-        problem = "names a language that is not known to simplemma (allowed: de, fr, ...)"
-        raise ParameterError.of("analyser", f"lemmas:{language}", problem) from None
+        hint = "simplemma does not know the language"
+        raise ParameterError.of("analyser", f"lemmas:{language}", hint, allowed="de, fr, ...") from None
     return partial(_lemma, language)
 
 
@@ -124,7 +123,7 @@ def _english_tools() -> tuple[Callable[..., Any], Callable[..., Any]]:
         from lemminflect import getLemma
         from textblob.en import tag
     except ImportError:
-        raise MissingPackageError(_NEEDED) from None
+        raise MissingPackageError("lemmas need more packages", hint="pip install 'thresher[lemmas]'") from None
     with warnings.catch_warnings():  # textblob leaves its lexicon file to the garbage collector
         warnings.simplefilter("ignore", ResourceWarning)
         tag("word")

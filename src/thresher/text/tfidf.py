@@ -14,7 +14,6 @@ from thresher.kernels.csr import Rows, cosine_rows
 from thresher.kernels.reproducible_math import logarithm
 from thresher.rows.spilled import documents_with, is_spilled, joined_rows, parts_of
 
-WEIGHED = ("tfidf", "cosine")
 IDF_RANGE = 1e-6, 1e6  # a logarithm divided by a mean of logarithms: near 1
 _MOST_IN_TABLE = 1 << 16
 _MOST_EXACT = 1 << 24  # positions up to here are exact as float32, which the kernel is compiled for

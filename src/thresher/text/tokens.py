@@ -47,7 +47,8 @@ def encode(texts: Sequence[str]) -> list[bytes]:
     try:
         encoded = [text.encode() for text in texts]
     except UnicodeEncodeError as error:
-        raise TextError(f"a text holds the lone surrogate {error.object[error.start]!r} (decode it properly)") from None
+        letter = error.object[error.start]
+        raise TextError("a text holds the lone surrogate {letter}", hint="decode it properly", letter=letter) from None
     except AttributeError:
         wrong = next(text for text in texts if not isinstance(text, str))
         raise TextError(f"texts must be str, not {type(wrong).__name__}") from None

@@ -20,13 +20,12 @@ from thresher.support.parallel import ahead, count_threads
 from thresher.text.analysers import Analyser, Part, Text
 from thresher.text.batches import batches
 from thresher.text.feature_checks import CONSTANT, MOST_COUNTED, is_count, is_name
+from thresher.text.limits import MAX_FEATURES, MEMORY
 from thresher.text.token_features import NONE, gathered, one_after_the_other
 from thresher.text.tokens import as_tokens, names, places_in
 from thresher.text.vocabulary import Vocabulary, entries
 
 FIT_TEXTS = 256
-MOST_FEATURES = 2**20
-MEMORY = 128_000_000  # for rows, in bytes
 _FIRST_TOTALS = 2**16
 
 Entries = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -41,6 +40,16 @@ class FeatureCounts(NamedTuple):
 
     names: list[str]
     counts: list[int]
+
+
+class FoundFeatures(FeatureCounts):
+    """The feature counts that `TextFeatures.found_in` returns: valid, and ready to be looked up several times.
+
+    `tokens` and `amounts` are the names and counts as kernels take them. A changed copy has none, and is checked first.
+    """
+
+    tokens: Tokens | None = None
+    amounts: NDArray[np.float32] | None = None
 
 
 class TextFeatures:
@@ -78,13 +87,13 @@ class TextFeatures:
         self,
         analyser: Part | list[Part] = "words",
         min_count: int = 3,
-        max_features: int = MOST_FEATURES,
+        max_features: int = MAX_FEATURES,
         n_threads: int | None = None,
         constant: bool = False,
     ) -> None:
         for name, value in (("min_count", min_count), ("max_features", max_features)):
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= 2**31 - 1:
-                raise ParameterError.of(name, value, "is out of range (allowed: a whole number from 1)")
+                raise ParameterError.of(name, value, allowed="a whole number from 1")
         self.analyser = Analyser(analyser)
         self.min_count, self.max_features = int(min_count), int(max_features)
         self.n_threads = count_threads(n_threads)
@@ -179,7 +188,8 @@ class TextFeatures:
         if len(chosen) == 0:
             what = f"{len(totals)} different features were seen, none of them {self.min_count} times or more"
             raise TextError(
-                f"no features are left: {what} (lower min_count, --min-count on the command line, or give more text)"
+                f"no features are left: {what}",
+                hint="lower {min_count}, or give more text",
             )
         return chosen
 
@@ -214,8 +224,11 @@ class TextFeatures:
 
     def found_in(self, text: Text) -> FeatureCounts:
         """Return the feature counts of a text, whether the features are known or not."""
-        numbers, found = _distinct(self.analyser([text]))
-        return FeatureCounts(found, np.bincount(numbers, minlength=len(found)).tolist())
+        numbers, seen = _distinct(self.analyser([text]))
+        counts = np.bincount(numbers, minlength=seen.count)
+        found = FoundFeatures(seen.names, counts.tolist())
+        found.tokens, found.amounts = Tokens(seen.letters, seen.stops, *[NONE] * 6), counts.astype(np.float32)
+        return found
 
     def limit(self, most: int) -> None:
         """Add no new feature once `most` or `max_features` features are known."""
@@ -274,31 +287,34 @@ class TextFeatures:
         plain = text if isinstance(text, str) else "\n".join(text.values())
         begins, ends = places_in(plain)
         parts = self.analyser([text], positions=True)
-        numbers, found = _distinct(parts)
+        numbers, seen = _distinct(parts)
         located = np.concatenate([np.full(len(part.stops), len(part.starts) > 0) for part in parts])
         numbers = numbers[located]
         order = np.argsort(numbers, kind="stable")
         firsts = begins[np.concatenate([part.starts for part in parts])[order]].tolist()
         lasts = ends[np.concatenate([part.ends for part in parts])[order] - 1].tolist()
         places = list(zip(firsts, lasts, strict=True))
-        stops = np.cumsum(np.bincount(numbers, minlength=len(found))).tolist()
-        return {name: places[start:stop] for name, (start, stop) in zip(found, pairwise([0, *stops]), strict=True)}
+        stops = np.cumsum(np.bincount(numbers, minlength=seen.count)).tolist()
+        return {name: places[start:stop] for name, (start, stop) in zip(seen.names, pairwise([0, *stops]), strict=True)}
 
 
-def _distinct(parts: list[Tokens]) -> tuple[NDArray[np.int32], list[str]]:
-    """Return the number of each token of all parts, in order of first occurrence, and the names by number."""
+def _distinct(parts: list[Tokens]) -> tuple[NDArray[np.int32], Vocabulary]:
+    """Return the number of each token of all parts, in order of first occurrence, and the vocabulary of these."""
     seen = Vocabulary()
-    numbers = seen.numbers(one_after_the_other(parts))
-    return numbers, seen.names
+    return seen.numbers(one_after_the_other(parts)), seen
 
 
 def _row_of(found: FeatureCounts, vocabulary: Vocabulary, grow: bool) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Return the numbers of the known features of a text, sorted, and their counts."""
-    _check_found(found)
-    numbers = vocabulary.numbers(as_tokens(found.names), grow)
+    if isinstance(found, FoundFeatures) and found.tokens is not None and found.amounts is not None:
+        tokens, amounts = found.tokens, found.amounts
+    else:
+        _check_found(found)
+        tokens, amounts = as_tokens(found.names), np.array(found.counts, dtype=np.float32)
+    numbers = vocabulary.numbers(tokens, grow)
     order = np.argsort(numbers, kind="stable")
     order = order[numbers[order] >= 0]
-    return numbers[order], np.array(found.counts, dtype=np.float32)[order]
+    return numbers[order], amounts[order]
 
 
 def _check_found(found: FeatureCounts) -> None:
@@ -308,9 +324,9 @@ def _check_found(found: FeatureCounts) -> None:
         raise TextError("FeatureCounts must be a list of names and a list of as many counts")
     for name, count in zip(names, counts, strict=True):
         if not is_name(name):
-            raise TextError(f"{shown(name)} is not the name of a feature (allowed: text, but not {CONSTANT!r})")
+            raise TextError(f"{shown(name)} is not the name of a feature", hint=f"allowed: text, but not {CONSTANT!r}")
         if not is_count(count):
-            raise TextError(f"feature {shown(name)} has the count {shown(count)} (allowed: 1 to {MOST_COUNTED})")
+            raise TextError(f"feature {shown(name)} has the count {shown(count)}", hint=f"allowed: 1 to {MOST_COUNTED}")
     if len(set(names)) < len(names):
         raise TextError("FeatureCounts must name each feature once")
 

@@ -61,20 +61,20 @@ def read_tokens(path: str | os.PathLike[str]) -> dict[str, Holder]:
     """Return the holders that a TOML file names: [name] with role and token."""
     file = Path(path)
     if os.name == "posix" and file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise ParameterError(f"{file}: others than its owner may use it (chmod 600 {file.name})")
+        raise ParameterError("others than its owner may use it", path=file, hint=f"chmod 600 {file.name}")
     try:
         found = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ParameterError(f"{file}: {error}") from None
+        raise ParameterError(f"{error}", path=file) from None
     holders: dict[str, Holder] = {}
     for name, entry in found.items():
         given = entry if isinstance(entry, dict) else {}
         role, token = given.get("role"), given.get("token")
         if role not in ROLES or not isinstance(token, str) or set(given) != {"role", "token"}:
-            raise ParameterError(f"{file}: [{name}] needs a token and a role (allowed: {', '.join(ROLES)})")
+            raise ParameterError(f"[{name}] needs a token and a role", path=file, hint=f"allowed: {', '.join(ROLES)}")
         if check_token(token) in holders:
-            raise ParameterError(f"{file}: [{name}] has the token of another")
+            raise ParameterError(f"[{name}] has the token of another", path=file)
         holders[token] = Holder(name, role)
     if not holders:
-        raise ParameterError(f"{file}: there are no tokens in it")
+        raise ParameterError("there are no tokens in it", path=file)
     return holders

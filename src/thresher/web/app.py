@@ -11,9 +11,9 @@ from thresher.errors import ThresherError
 from thresher.web.description import described, route
 from thresher.web.errors import Problem
 from thresher.web.guards import Guard, Rules
-from thresher.web.prometheus_metrics import Meters
+from thresher.web.prometheus_metrics import RequestMetrics
 from thresher.web.routes import categories, categorize, corrections, documents, health, model, page
-from thresher.web.routes.shared import Answer, Route, look, refused, written
+from thresher.web.routes.shared import Answer, Route, compute, encode, make_refusal
 from thresher.web.service import Service
 
 _HANDLED = (Problem, ThresherError, MemoryError, ClientDisconnect, HTTPException, RequestValidationError, Exception)
@@ -32,19 +32,19 @@ def create_app(service: Service, rules: Rules) -> Guard:
         generate_unique_id_function=lambda route: route.name,
     )
     app.router.route_class = Route
-    meters = Meters()
+    metrics = RequestMetrics()
     for kind in _HANDLED:
-        app.add_exception_handler(kind, refused)
+        app.add_exception_handler(kind, make_refusal)
     categorize.add_routes(app, service)  # first, because routes are matched in order
     categories.add_routes(app, service)
     documents.add_routes(app, service)
     model.add_routes(app, service)
     page.add_routes(app)
-    health.add_routes(app, service, meters)
+    health.add_routes(app, service, metrics)
     corrections.add_routes(app, service)
 
     @app.get("/openapi.json", include_in_schema=False, **route("reader", None))
     async def openapi(request: Request) -> Response:
-        return Answer(await look(request, service.pools.quick, lambda: written(described(app))))
+        return Answer(await compute(request, service.workers.quick, lambda: encode(described(app))))
 
-    return Guard(app, rules, meters)
+    return Guard(app, rules, metrics)

@@ -1,7 +1,6 @@
 """Errors as problem+json (RFC 9457): a status, a title and one line, never the client's input or a path."""
 
 import json
-import re
 from typing import Any
 
 from starlette.responses import Response
@@ -15,7 +14,6 @@ TITLES = {
     500: "A fault of ours", 503: "Not now", 507: "The disk is full",
 }  # fmt: skip
 MEDIA = "application/problem+json"
-_QUOTED = re.compile(r"""(?<!\w)('([^'\\]|\\.)*'|"([^"\\]|\\.)*")""")  # quoted as by repr
 
 
 class Problem(Exception):  # noqa: N818
@@ -50,12 +48,5 @@ def as_problem(error: errors.ThresherError | MemoryError) -> Problem:
     if isinstance(error, errors.RepeatedIdError):
         return Problem(409, "this id was used before, for something else")
     if isinstance(error, errors.JournalError):
-        return Problem(409, _plain(str(error)))
-    return Problem(422, _plain(str(error)))
-
-
-def _plain(said: str) -> str:
-    """Return an error message without paths and quotations, which may come from the request."""
-    if said.startswith("/"):  # a path may contain blanks, and ends at a colon
-        said = said.partition(": ")[2]
-    return " ".join(word for word in _QUOTED.sub("", said).split() if not word.startswith("/"))
+        return Problem(409, error.message(with_values=False))
+    return Problem(422, error.message(with_values=False))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from thresher.web.access_tokens import Holder, Tokens
 from thresher.web.errors import Problem, as_problem, busy
-from thresher.web.prometheus_metrics import Meters
+from thresher.web.prometheus_metrics import RequestMetrics
 from thresher.web.request_models import LONGEST_BODY
 
 Message = MutableMapping[str, Any]
@@ -56,8 +56,8 @@ class Rules(NamedTuple):
 class Guard:
     """An ASGI middleware that checks each request."""
 
-    def __init__(self, app: App, rules: Rules, meters: Meters) -> None:
-        self.app, self.rules, self.meters = app, rules, meters
+    def __init__(self, app: App, rules: Rules, metrics: RequestMetrics) -> None:
+        self.app, self.rules, self.metrics = app, rules, metrics
         self._allowances: dict[Holder, tuple[float, float]] = {}
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
@@ -96,7 +96,7 @@ class Guard:
             await busy("the service is ending").response()(scope, receive, answer)
         finally:
             route = getattr(scope.get("route"), "path", "other")
-            self.meters.answered(route, status, time.perf_counter() - start)
+            self.metrics.count_response(route, status, time.perf_counter() - start)
 
     def _check(self, scope: MutableMapping[str, Any], headers: dict[bytes, bytes]) -> None:
         if sum(name == b"host" for name, _ in scope["headers"]) != 1 or _host(headers) not in self.rules.hosts:

@@ -32,7 +32,7 @@ def letters_of(text: Text) -> int:
 
 def _work(service: Service, text: Text) -> int:
     """Return the cost of a text: its letters plus some overhead for the response, times the categories."""
-    return (letters_of(text) + 500) * max(len(service.view.categories), 100)
+    return (letters_of(text) + 500) * max(len(service.served.view.categories), 100)
 
 
 class Gathering:
@@ -43,7 +43,7 @@ class Gathering:
         self._waiting: list[Waiting] = []
 
     async def categorize(self, text: Text, id: str) -> dict[str, Any]:
-        """Return the categories of a text, like `Service.categorize`."""
+        """Return the categories of a text, like `Queries.categorize`."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[dict[str, Any]] = loop.create_future()
         if not self._waiting:
@@ -62,7 +62,7 @@ class Gathering:
 
     def _settle(self, waiting: list[Waiting]) -> None:
         try:
-            found = self._found(waiting)
+            answers = self._categorize(waiting)
         except Exception as error:
             if len(waiting) > 1:  # one by one, so that only the faulty request gets the error
                 for one in waiting:
@@ -70,18 +70,18 @@ class Gathering:
             else:
                 _settle(waiting[0], error)
             return
-        for one, answer in zip(waiting, found, strict=True):
+        for one, answer in zip(waiting, answers, strict=True):
             _settle(one, answer)
 
-    def _found(self, waiting: list[Waiting]) -> list[dict[str, Any]]:
+    def _categorize(self, waiting: list[Waiting]) -> list[dict[str, Any]]:
         texts, ids = [one.text for one in waiting], [one.id for one in waiting]
-        return list(self._service.categorize(texts, ids, top=None, details=False, explain=False))
+        return list(self._service.queries.categorize(texts, ids, top=None, details=False, explain=False))
 
 
-def _settle(one: Waiting, found: dict[str, Any] | Exception) -> None:
+def _settle(one: Waiting, answer: dict[str, Any] | Exception) -> None:
     if one.answer.done():  # the client has left
         return
-    if isinstance(found, Exception):
-        one.answer.set_exception(found)
+    if isinstance(answer, Exception):
+        one.answer.set_exception(answer)
     else:
-        one.answer.set_result(found)
+        one.answer.set_result(answer)

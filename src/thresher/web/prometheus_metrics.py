@@ -1,48 +1,66 @@
-"""Counters and histograms in the Prometheus text format."""
+"""The metrics of a service for Prometheus: its responses and their durations, its state, and its process."""
 
-import threading
-from bisect import bisect_left
-from collections import defaultdict
+from collections.abc import Iterable, Mapping
 
+from prometheus_client import CollectorRegistry, Counter, Histogram, Metric, ProcessCollector, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+MEDIA = "text/plain; version=0.0.4"
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5)  # seconds
+GAUGES = {
+    "ready": "Whether the service answers requests.",
+    "writer_waiting": "Corrections and other changes that wait for the writing thread.",
+    "position": "Number of the last record of the journal.",
+    "corrections": "Corrections that are in effect.",
+    "documents_open": "Documents to review that are open.",
+}
 
 
-class Meters:
-    """The number of responses of a service, and their durations.
+class RequestMetrics:
+    """The number of responses of a service, and their durations, in a registry of its own.
 
-    >>> meters = Meters()
-    >>> meters.answered("/v1/model", 200, 0.004)
-    >>> [line for line in meters.text().splitlines() if "_total{" in line]
-    ['thresher_requests_total{route="/v1/model",status="200"} 1']
+    >>> metrics = RequestMetrics()
+    >>> metrics.count_response("/v1/model", 200, 0.004)
+    >>> [line for line in metrics.render({"ready": 1}).decode().splitlines() if "_total{" in line]
+    ['thresher_requests_total{route="/v1/model",status="200"} 1.0']
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._answers: dict[tuple[str, int], int] = defaultdict(int)
-        self._slots: dict[str, list[int]] = defaultdict(lambda: [0] * (len(BOUNDS) + 1))
-        self._seconds: dict[str, float] = defaultdict(float)
+        self._registry = CollectorRegistry()
+        self._responses = Counter(
+            "thresher_requests_total", "Responses by route and status.", ["route", "status"], registry=self._registry
+        )
+        self._seconds = Histogram(
+            "thresher_request_seconds", "Seconds to a response.", ["route"], buckets=BOUNDS, registry=self._registry
+        )
+        ProcessCollector(registry=self._registry)
+        self._series: dict[tuple[str, int], tuple[Counter, Histogram]] = {}  # to look up labels takes longer
 
-    def answered(self, route: str, status: int, seconds: float) -> None:
+    def count_response(self, route: str, status: int, seconds: float) -> None:
         """Count one response."""
-        with self._lock:
-            self._answers[route, status] += 1
-            self._slots[route][bisect_left(BOUNDS, seconds)] += 1
-            self._seconds[route] += seconds
+        series = self._series.get((route, status))
+        if series is None:
+            series = self._responses.labels(route, status), self._seconds.labels(route)
+            self._series[route, status] = series
+        responses, durations = series
+        responses.inc()
+        durations.observe(seconds)
 
-    def text(self, **gauges: float) -> str:
-        """Return all metrics, and the given `gauges`, in the Prometheus text format."""
-        with self._lock:
-            lines = ["# TYPE thresher_requests_total counter"]
-            for (route, status), count in sorted(self._answers.items()):
-                lines.append(f'thresher_requests_total{{route="{route}",status="{status}"}} {count}')
-            lines.append("# TYPE thresher_request_seconds histogram")
-            for route, slots in sorted(self._slots.items()):
-                total = 0
-                for bound, count in zip([*map(str, BOUNDS), "+Inf"], slots, strict=True):
-                    total += count
-                    lines.append(f'thresher_request_seconds_bucket{{route="{route}",le="{bound}"}} {total}')
-                lines.append(f'thresher_request_seconds_sum{{route="{route}"}} {self._seconds[route]:.6f}')
-                lines.append(f'thresher_request_seconds_count{{route="{route}"}} {total}')
-        for name, value in gauges.items():
-            lines += [f"# TYPE thresher_{name} gauge", f"thresher_{name} {value:g}"]
-        return "\n".join(lines) + "\n"
+    def render(self, gauges: Mapping[str, float]) -> bytes:
+        """Return all metrics, and the given ones of GAUGES, in the Prometheus text format."""
+        metrics = list(self._registry.collect())
+        for metric in metrics:  # the library adds a line for the time at which each series began
+            metric.samples = [sample for sample in metric.samples if not sample.name.endswith("_created")]
+        metrics += [GaugeMetricFamily(f"thresher_{name}", GAUGES[name], value) for name, value in gauges.items()]
+        return generate_latest(_Collected(metrics))
+
+
+class _Collected(Collector):
+    """Metrics that were collected before."""
+
+    def __init__(self, metrics: Iterable[Metric]) -> None:
+        self._metrics = metrics
+
+    def collect(self) -> Iterable[Metric]:
+        return self._metrics

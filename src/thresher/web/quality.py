@@ -11,6 +11,7 @@ from thresher.datasets.document import Document
 from thresher.evaluation import Evaluation, evaluate
 from thresher.metrics import Ints, Truth
 from thresher.model.scoring import decide_kept
+from thresher.rows.labels import as_truth
 
 _POINTS = 200
 
@@ -41,7 +42,7 @@ def macro_f1(truth: Truth, accepted: Truth) -> float:
     return float(np.mean(known)) if len(known) else 0.0
 
 
-def measured(
+def measure(
     model: Categorizer, position: int, holdout: Sequence[Document], taught: Collection[int] = frozenset()
 ) -> Quality:
     """Measure a model on held-out documents or, without any, on the completely labelled ones in its reservoir.
@@ -59,9 +60,7 @@ def measured(
 def evaluate_kept(model: Categorizer) -> Evaluation:
     """Evaluate a model on the documents in its reservoir; the result is optimistic, as it has learned them."""
     documents = [document for document in model.state.reservoir.documents if document.complete]
-    truth = np.zeros((len(documents), len(model.categories)), dtype=np.bool_)
-    for row, document in zip(truth, documents, strict=True):
-        row[list(document.categories)] = True
+    truth = as_truth([document.categories for document in documents], len(model.categories))
     scores, accepted = decide_kept(model.state, documents)
     return Evaluation(model.categories, truth, scores, accepted, [str(i) for i in range(len(documents))])
 

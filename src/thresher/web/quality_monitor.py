@@ -8,26 +8,26 @@ from typing import Any, NamedTuple
 from thresher.categorizer import Categorizer
 from thresher.datasets.document import Document
 from thresher.errors import JournalFullError
-from thresher.journal.category_history import Renames
-from thresher.journal.database import Journal
-from thresher.journal.replay import features_digest
+from thresher.journal.category_history import CategoryHistory
+from thresher.journal.journal import Journal
+from thresher.journal.prepared_correction import digest_features
 from thresher.text.analysers import Text
 from thresher.web import quality
-from thresher.web.alarm import LARGEST_FALL, Past
-from thresher.web.review_documents import plain
+from thresher.web.alarm import MAX_DROP, PastDecisions
+from thresher.web.review_documents import display_text
 
-MEASURED_EVERY = 25  # corrections
+MEASURE_EVERY = 25  # corrections
 
 
 class Measures:
     """The measurements of one model while it learns: the last one, and past decisions. Threads may share it."""
 
-    def __init__(self, past: Past) -> None:
+    def __init__(self, past: PastDecisions) -> None:
         self.last: quality.Quality | None = None
         self.past = past
 
 
-class Shown(NamedTuple):
+class PublishedModel(NamedTuple):
     """A published model and the data to measure it, all of the same moment.
 
     `taught` holds the numbers of the held-out documents that the model was taught.
@@ -35,12 +35,12 @@ class Shown(NamedTuple):
 
     model: Categorizer
     position: int
-    renames: Renames
+    history: CategoryHistory
     taught: frozenset[int]
     measures: Measures
 
 
-class Watch:
+class QualityMonitor:
     """Measures a model at its start, while it learns, and on request.
 
     The writing thread reports what is taught and published. Any thread may request measurements.
@@ -54,98 +54,100 @@ class Watch:
 
     def __init__(self, holdout: Sequence[Document]) -> None:
         self.holdout = holdout
-        self._measuring = ThreadPoolExecutor(1, thread_name_prefix="measuring")
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="measuring")
         if holdout:
-            self._measuring.submit(int)  # starts the thread now, while there is memory for it
+            self._executor.submit(int)  # starts the thread now, while there is memory for it
 
     def stop(self) -> None:
         """Stop measuring."""
-        self._measuring.shutdown(wait=False, cancel_futures=True)
+        self._executor.shutdown(wait=False, cancel_futures=True)
 
-    def begin(self, model: Categorizer, journal: Journal) -> None:
+    def start(self, model: Categorizer, journal: Journal) -> None:
         """Start with a model, perhaps another one. A measurement in progress does not count for it."""
-        self._measures = Measures(Past(self.holdout, journal))
-        self._measured_at = -MEASURED_EVERY
+        self._measures = Measures(PastDecisions(self.holdout, journal))
+        self._measured_at = -MEASURE_EVERY
         self._taught: frozenset[int] = frozenset()
         self._numbers: dict[str, list[int]] = {}  # numbers of held-out documents, by the digest of their features
         for number, document in enumerate(self.holdout):
-            for digest in {features_digest(model.state.features.found_in(text)) for text in _texts_of(document)}:
+            for digest in {digest_features(model.state.features.found_in(text)) for text in _texts_of(document)}:
                 self._numbers.setdefault(digest, []).append(number)
 
     def read_taught(self, journal: Journal) -> None:
         """Read from the journal which held-out documents are taught."""
-        found = journal.taught(self._numbers)
-        self._taught = frozenset(number for digest in found for number in self._numbers[digest])
+        digests = journal.corrections.find_digests(self._numbers)
+        self._taught = frozenset(number for digest in digests for number in self._numbers[digest])
 
     def add_taught(self, digest: str) -> None:
         """Record that the text whose features have this digest is taught."""
         self._taught |= frozenset(self._numbers.get(digest, ()))
 
-    def published(self, model: Categorizer, position: int, renames: Renames) -> Shown:
+    def publish(self, model: Categorizer, position: int, history: CategoryHistory) -> PublishedModel:
         """Return a model to publish, and measure it from time to time on another thread."""
-        shown = Shown(model, position, renames, self._taught, self._measures)
-        if self.holdout and position - self._measured_at >= MEASURED_EVERY:
+        published = PublishedModel(model, position, history, self._taught, self._measures)
+        if self.holdout and position - self._measured_at >= MEASURE_EVERY:
             self._measured_at = position
             with suppress(RuntimeError):  # it was stopped, but the writing thread has not ended yet
-                self._measuring.submit(self._measure, shown)
-        return shown
+                self._executor.submit(self._measure, published)
+        return published
 
-    def _measure(self, shown: Shown) -> None:
-        """Measure a model, and save its decisions every MEASURED_EVERY corrections, but not at each restart."""
-        found, last = self.measured(shown), shown.measures.past.last()
-        if found is not None and (last is None or found.position - last >= MEASURED_EVERY):
-            shown.measures.past.add(found.position, found.whole)
+    def _measure(self, published: PublishedModel) -> None:
+        """Measure a model, and save its decisions every MEASURE_EVERY corrections, but not at each restart."""
+        measured, last = self.measure(published), published.measures.past.last_position()
+        if measured is not None and (last is None or measured.position - last >= MEASURE_EVERY):
+            published.measures.past.add(measured.position, measured.whole)
 
-    def keep(self, journal: Journal) -> None:
+    def save(self, journal: Journal) -> None:
         """Write the data for a restart to the journal, if there is room; the next call tries again."""
         with suppress(JournalFullError):
-            self._measures.past.keep(journal)
+            self._measures.past.save(journal)
 
-    def measured(self, shown: Shown) -> quality.Quality | None:
+    def measure(self, published: PublishedModel) -> quality.Quality | None:
         """Return the quality of the categories, or None before anything was learned."""
-        found = shown.measures.last
-        if found is None or found.position != shown.position:
-            if not shown.model.categories or not shown.model.state.learner.is_fitted:
+        measured = published.measures.last
+        if measured is None or measured.position != published.position:
+            if not published.model.categories or not published.model.state.learner.is_fitted:
                 return None
-            found = quality.measured(shown.model, shown.position, self._held_out_now(shown), shown.taught)
-            shown.measures.last = found
-        return found
+            measured = quality.measure(
+                published.model, published.position, self._held_out_now(published), published.taught
+            )
+            published.measures.last = measured
+        return measured
 
-    def _held_out_now(self, shown: Shown) -> list[Document]:
+    def _held_out_now(self, published: PublishedModel) -> list[Document]:
         """Return the held-out documents with the current names of their categories."""
-        known = set(shown.model.categories)
-        found = []
+        known = set(published.model.categories)
+        documents = []
         for document in self.holdout:
-            names = (name if name in known else shown.renames.now(name) for name in document.categories)
-            found.append(document._replace(categories=tuple(name for name in names if name is not None)))
-        return found
+            names = (name if name in known else published.history.current_name(name) for name in document.categories)
+            documents.append(document._replace(categories=tuple(name for name in names if name is not None)))
+        return documents
 
-    def measured_on(self, shown: Shown, found: quality.Quality | None) -> dict[str, Any]:
+    def describe_sample(self, published: PublishedModel, measured: quality.Quality | None) -> dict[str, Any]:
         """Return the number and the kind of the documents of a measurement."""
         return {
-            "documents": len(found.left) if found else 0,
+            "documents": len(measured.left) if measured else 0,
             "held_out": bool(self.holdout),
-            "taught": len(shown.taught),
+            "taught": len(published.taught),
         }
 
-    def summary(self, shown: Shown) -> dict[str, Any] | None:
+    def summary(self, published: PublishedModel) -> dict[str, Any] | None:
         """Return the measurement on held-out documents, and whether it has fallen; None without such documents."""
-        found = self.measured(shown) if self.holdout else None
-        if found is None:
+        measured = self.measure(published) if self.holdout else None
+        if measured is None:
             return None
-        counts = {"documents": len(found.left), "taught": len(shown.taught)}
-        if not len(found.left):
+        counts = {"documents": len(measured.left), "taught": len(published.taught)}
+        if not len(measured.left):
             return counts | {"macro_f1": None, "micro_f1": None, "best_macro_f1": None, "alarm": False}
-        best = max(found.macro_f1, shown.measures.past.best(found.position, found.left))
+        best = max(measured.macro_f1, published.measures.past.best_macro_f1(measured.position, measured.left))
         return counts | {
-            "macro_f1": found.macro_f1,
-            "micro_f1": found.evaluation.counts().micro().f1,
+            "macro_f1": measured.macro_f1,
+            "micro_f1": measured.evaluation.counts().micro().f1,
             "best_macro_f1": best,
-            "alarm": best - found.macro_f1 > LARGEST_FALL,
+            "alarm": best - measured.macro_f1 > MAX_DROP,
         }
 
 
 def _texts_of(document: Document) -> list[Text]:
     """Return the texts by which a document may be taught: as it is and, if it has fields, joined."""
     content = document.content
-    return [content] if isinstance(content, str) else [content, document.text, plain(content)]
+    return [content] if isinstance(content, str) else [content, document.text, display_text(content)]

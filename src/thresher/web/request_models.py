@@ -1,8 +1,7 @@
-"""JSON from outside, read strictly: no NaN, no key twice, no half letters; and what each route takes of it."""
+"""The bodies of requests: strict JSON, and what each route takes of it."""
 
-import json
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, Never, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -17,68 +16,23 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError
 
 from thresher.datasets.category_names import LONGEST_NAME
-from thresher.journal.database import LONGEST_ID
+from thresher.journal.event_log import MAX_ID_LENGTH
+from thresher.support import strict_json
 from thresher.web.errors import Problem
 
 LONGEST_BODY = 1_000_000  # bytes
 MOST_CATEGORIES = 1000  # that one correction names
 MOST_FIELDS = 1000  # that one document has
+_MAX_DIGITS = 18  # of a whole number, so that it has 64 bits
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def _no_constant(name: str) -> Never:
-    raise Problem(400, f"{name} is not JSON")
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise Problem(400, "a name occurs twice in an object")
-    return found
-
-
-def _bounded(digits: str) -> int:
-    if len(digits) > 18:
-        raise Problem(400, "a number is out of range")
-    return int(digits)
-
-
-def _finite(written: str) -> float:
-    number = float(written)
-    if number in (float("inf"), float("-inf")):
-        raise Problem(400, "a number is out of range")
-    return number
-
-
-_DECODER = json.JSONDecoder(
-    parse_constant=_no_constant, object_pairs_hook=_distinct, parse_int=_bounded, parse_float=_finite
-)
-
-
-def parsed(body: bytes) -> Any:
-    """Return what strict JSON in UTF-8 says."""
+def parse(body: bytes) -> Any:
+    """Return the value of a body in strict JSON; no error quotes the body."""
     try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise Problem(400, f"the body is not UTF-8 (byte {error.start})") from None
-    if text.startswith("\ufeff"):
-        raise Problem(400, "the body begins with a byte order mark (leave it out)")
-    try:
-        found = _DECODER.decode(text)
-    except json.JSONDecodeError as error:
-        raise Problem(400, f"the body is not JSON: {error.msg.lower()} at character {error.pos}") from None
-    except RecursionError:
-        raise Problem(400, "the body is nested too deeply") from None
-    if "\\u" in text:  # the only way to write half a letter
-        _check_letters(found)
-    return found
-
-
-def _check_letters(found: Any) -> None:
-    try:
-        json.dumps(found, ensure_ascii=False).encode()
-    except (UnicodeEncodeError, RecursionError):
-        raise Problem(400, "a text holds half of a letter (a lone surrogate)") from None
+        return strict_json.parse(body, max_digits=_MAX_DIGITS)
+    except strict_json.JsonError as error:
+        raise Problem(400, f"the body is not strict JSON: {error.message}") from None
 
 
 class Body(BaseModel):
@@ -131,9 +85,9 @@ def _few(fields: Any) -> Any:
 
 
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
-Id = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
+Id = Annotated[str, Field(min_length=1, max_length=MAX_ID_LENGTH)]
 Text = str | Annotated[dict[str, str], Field(max_length=MOST_FIELDS), BeforeValidator(_few)]
-User = Annotated[str, Field(max_length=LONGEST_ID)]
+User = Annotated[str, Field(max_length=MAX_ID_LENGTH)]
 Names = Annotated[list[Name], Field(max_length=MOST_CATEGORIES)]
 
 
@@ -273,7 +227,7 @@ class BackupIn(Body):
     temporary: bool = False
 
 
-def checked(kind: type[Model], found: Any) -> Model:
+def validate(kind: type[Model], found: Any) -> Model:
     """Return a body as its kind, or say which part of it is wrong, without saying what it was."""
     if not isinstance(found, dict):
         raise Problem(422, "the body must be an object")

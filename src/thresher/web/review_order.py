@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.categorizer import Categorizer
-from thresher.journal.replay import features_digest
+from thresher.journal.prepared_correction import digest_features
 from thresher.web import serializers
-from thresher.web.review_documents import Pool, Pooled
+from thresher.web.review_documents import ReviewDocument, ReviewDocuments
 
-MOST_SHOWN = 2_000_000  # letters of documents on one page of the queue, and as many letters of names in corrections
+MAX_LETTERS = 2_000_000  # letters of documents on one page of the queue, and as many letters of names in corrections
 ORDERS = ("uncertain", "random", "diverse")
 _AT_ONCE = 1000
 _MAX_ORDERS = 8  # cached orders: one of 200,000 documents takes 5 MB
@@ -28,43 +28,52 @@ class Certainty(NamedTuple):
     best: NDArray[np.int64]
 
 
-class Queue:
+class ReviewOrder:
     """The order of the documents to review, computed again when the model has learned and enough time has passed."""
 
     def __init__(self) -> None:
-        self._made: dict[str | None, tuple[tuple[int, int], float, float, Certainty]] = {}
+        self._cached: dict[str | None, tuple[tuple[int, int], float, float, Certainty]] = {}
 
-    def ordered(
-        self, model: Categorizer, position: int, pool: Pool, order: str = "uncertain", category: str | None = None
-    ) -> list[Pooled]:
+    def sort(
+        self,
+        model: Categorizer,
+        position: int,
+        documents: ReviewDocuments,
+        order: str = "uncertain",
+        category: str | None = None,
+    ) -> list[ReviewDocument]:
         """Return the documents in review order; with `category`, those that it is least certain of come first."""
-        documents = pool.documents
+        by_id = documents.by_id
         if order == "random":
-            shuffled = sorted(documents, key=lambda id: hashlib.sha256(id.encode()).digest())
-            return [documents[id] for id in shuffled]
-        certainty = self._certainty(model, position, pool, category)
+            shuffled = sorted(by_id, key=lambda id: hashlib.sha256(id.encode()).digest())
+            return [by_id[id] for id in shuffled]
+        certainty = self._certainty(model, position, documents, category)
         ranked = np.argsort(certainty.distances, kind="stable").tolist()
         if order == "diverse":
             by_best: dict[int, list[int]] = {}
             for i in ranked:
                 by_best.setdefault(int(certainty.best[i]), []).append(i)
             ranked = [i for i in chain.from_iterable(zip_longest(*by_best.values())) if i is not None]
-        return [documents[id] for i in ranked if (id := certainty.ids[i]) in documents]
+        return [by_id[id] for i in ranked if (id := certainty.ids[i]) in by_id]
 
-    def _certainty(self, model: Categorizer, position: int, pool: Pool, category: str | None) -> Certainty:
-        now, state = time.monotonic(), (position, pool.version)
-        made = self._made.get(category)
-        if made is not None and (made[0] == state or (made[0][1] == state[1] and now - made[1] < _PATIENCE * made[2])):
-            return made[3]
-        found = certainty_of(model, list(pool.documents.values()), category)
-        others = [(name, order) for name, order in list(self._made.items()) if name != category]
-        self._made = dict(others[1 - _MAX_ORDERS :]) | {
-            category: (state, time.monotonic(), time.monotonic() - now, found)
+    def _certainty(
+        self, model: Categorizer, position: int, documents: ReviewDocuments, category: str | None
+    ) -> Certainty:
+        now, state = time.monotonic(), (position, documents.version)
+        cached = self._cached.get(category)
+        if cached is not None:
+            known_state, since, seconds, certainty = cached
+            if known_state == state or (known_state[1] == state[1] and now - since < _PATIENCE * seconds):
+                return certainty
+        certainty = measure_certainty(model, list(documents.by_id.values()), category)
+        others = [(name, order) for name, order in list(self._cached.items()) if name != category]
+        self._cached = dict(others[1 - _MAX_ORDERS :]) | {
+            category: (state, time.monotonic(), time.monotonic() - now, certainty)
         }
-        return found
+        return certainty
 
 
-def certainty_of(model: Categorizer, documents: list[Pooled], category: str | None = None) -> Certainty:
+def measure_certainty(model: Categorizer, documents: list[ReviewDocument], category: str | None = None) -> Certainty:
     """Return how certain a model is of documents: of their nearest category, or of the given one."""
     ids = [document.id for document in documents]
     if not model.state.learner.is_fitted or not model.categories:
@@ -79,22 +88,23 @@ def certainty_of(model: Categorizer, documents: list[Pooled], category: str | No
     return Certainty(ids, np.concatenate(distances), np.concatenate(best))
 
 
-def in_range(model: Categorizer, distance: float, probabilities: list[float]) -> bool:
+def is_in_range(model: Categorizer, distance: float, probabilities: list[float]) -> bool:
     """Return whether a score is within the training threshold range.
 
     Without a range, return whether a probability is between 1/4 and 3/4.
     """
-    limits = model.settings["threshold_range"]
+    limits = model.state.settings.parameters.threshold_range
     if limits is not None:
         low, high = limits
         return bool(distance <= (high - low) / 2)
     return any(0.25 < probability < 0.75 for probability in probabilities)
 
 
-def reviewed(model: Categorizer, document: Pooled, category: str | None) -> dict[str, Any]:
+def describe_document(model: Categorizer, document: ReviewDocument, category: str | None) -> dict[str, Any]:
     """Return a document to review with its prediction and how certain the model is."""
-    (answer,) = serializers.categorized(model, [document.text], [document.id], top=5, details=True)
-    certainty, chances = certainty_of(model, [document], category), [e["probability"] for e in answer["categories"]]
+    (answer,) = serializers.predict_texts(model, [document.text], [document.id], top=5, details=True)
+    certainty = measure_certainty(model, [document], category)
+    chances = [entry["probability"] for entry in answer["categories"]]
     if category is not None and model.state.learner.is_fitted:
         chances = [float(model.predict_proba([document.text])[0, model.state.number_of(category)])]
     distance = float(certainty.distances[0])
@@ -102,22 +112,22 @@ def reviewed(model: Categorizer, document: Pooled, category: str | None) -> dict
         "text": document.text,
         "state": document.state,
         "uncertainty": distance,
-        "in_range": in_range(model, distance, chances),
-        "digest": features_digest(model.state.features.found_in(document.text)),
+        "in_range": is_in_range(model, distance, chances),
+        "digest": digest_features(model.state.features.found_in(document.text)),
     }
 
 
-def few_letters(documents: list[Pooled]) -> list[Pooled]:
+def limit_letters(documents: list[ReviewDocument]) -> list[ReviewDocument]:
     """Return the first documents, at least one, with no more letters in total than a page may show."""
-    ends = accumulate(len(document.plain) for document in documents)
-    return documents[: max(sum(end <= MOST_SHOWN for end in ends), 1)]
+    ends = accumulate(len(document.display_text) for document in documents)
+    return documents[: max(sum(end <= MAX_LETTERS for end in ends), 1)]
 
 
-def disagreement(said: list[dict[str, Any]]) -> list[str]:
+def find_disagreements(said: list[dict[str, Any]]) -> list[str]:
     """Return the categories that one teacher's last corrections accept and another teacher's reject.
 
     >>> both = [{"user": "ada", "accept": ["a"], "reject": []}, {"user": "bob", "accept": [], "reject": ["a"]}]
-    >>> disagreement([one | {"categories": None} for one in both])
+    >>> find_disagreements([one | {"categories": None} for one in both])
     ['a']
     """
     accepted: dict[str, dict[str, bool]] = {}

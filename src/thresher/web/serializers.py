@@ -8,61 +8,63 @@ import numpy as np
 
 from thresher.categorizer import Categorizer
 from thresher.datasets.document import Document
-from thresher.journal.database import Record
+from thresher.journal.record import Record
+from thresher.model import predictions
 from thresher.model.explanations import Correction, Explanation, explain_all
-from thresher.model.predictions import record
 from thresher.text.analysers import Text
 from thresher.web.errors import Problem
-from thresher.web.review_documents import plain
+from thresher.web.review_documents import display_text
 
 EXCERPT = 400  # letters
-MOST_DETAILED = 1000  # documents per request with details or explanations
-MOST_EXPLAINED = 20  # categories per document
-EXPLAINED_LETTERS = 500_000  # per request: the letters of each text, counted once per explained category
-LEAST_EXPLAINED = 200  # letters that each explanation counts as at least
+MAX_DETAILED = 1000  # documents per request with details or explanations
+MAX_EXPLAINED = 20  # categories per document
+MAX_EXPLAINED_LETTERS = 500_000  # per request: the letters of each text, counted once per explained category
+MIN_EXPLAINED_LETTERS = 200  # letters that each explanation counts as at least
 _ENTRIES_AT_ONCE = 50_000  # documents x categories converted before the first result is yielded
 _TEXTS_AT_ONCE = 3072
 _SHOWN_WORDS, _STRONGEST_WORDS = 12, 20
 _TOO_MUCH = (
-    f"explanations are given for {EXPLAINED_LETTERS:,} letters at a time, a text counted once for each category "
+    f"explanations are given for {MAX_EXPLAINED_LETTERS:,} letters at a time, a text counted once for each category "
     "(send less)"
 )
 
 
-def answered(
+def answer_texts(
     model: Categorizer, texts: list[Text], ids: list[str], *, top: int | None, details: bool, explain: bool | str
 ) -> Iterator[dict[str, Any]]:
     """Yield the categories of texts, with explanations if requested; computed for a batch of texts at a time."""
-    if (details or explain is not False) and len(texts) > MOST_DETAILED:
-        said = f"details and explanations are given for {MOST_DETAILED:,} documents at a time"
+    if (details or explain is not False) and len(texts) > MAX_DETAILED:
+        said = f"details and explanations are given for {MAX_DETAILED:,} documents at a time"
         raise Problem(422, f"{said} (send fewer, or stream them)")
-    most, left = min(top or len(model.categories), len(model.categories)), EXPLAINED_LETTERS
+    most, left = min(top or len(model.categories), len(model.categories)), MAX_EXPLAINED_LETTERS
     step = max(min(_ENTRIES_AT_ONCE // max(most, 1), _TEXTS_AT_ONCE), 1)
     for first in range(0, len(texts), step):
         some = texts[first : first + step]
-        found = categorized(model, some, ids[first : first + step], top=top, details=details)
-        for answer, text in zip(found, some, strict=True):
+        answers = predict_texts(model, some, ids[first : first + step], top=top, details=details)
+        for answer, text in zip(answers, some, strict=True):
             if explain is not False:
-                names, each = _explained_names(model, answer, explain), max(len(plain(text)), LEAST_EXPLAINED)
+                names = _names_to_explain(model, answer, explain)
+                each = max(len(display_text(text)), MIN_EXPLAINED_LETTERS)
                 names = names[: max(left // each, 1)]  # the best that fit; the best one must
                 left -= len(names) * each
                 if left < 0:
                     raise Problem(422, _TOO_MUCH)
-                answer["explanations"] = explanations(model, text, names)
+                answer["explanations"] = explain_text(model, text, names)
             yield answer
 
 
-def categorized(
+def predict_texts(
     model: Categorizer, texts: list[Text], ids: list[str], *, top: int | None = None, details: bool = False
 ) -> list[dict[str, Any]]:
     """Return the categories of texts: those accepted, or the `top` best."""
     if not model.categories or not model.state.learner.is_fitted:
         return [{"id": id, "categories": []} for id in ids]
-    found = [record(Document("", id=id), one) for id, one in zip(ids, model.categorize(texts, top=top), strict=True)]
+    predicted = zip(ids, model.categorize(texts, top=top), strict=True)
+    answers = [predictions.record(Document("", id=id), prediction) for id, prediction in predicted]
     if details:
-        for answer, text in zip(found, texts, strict=True):
+        for answer, text in zip(answers, texts, strict=True):
             _add_details(model, text, answer)
-    return found
+    return answers
 
 
 def _add_details(model: Categorizer, text: Text, answer: dict[str, Any]) -> None:
@@ -78,45 +80,47 @@ def _add_details(model: Categorizer, text: Text, answer: dict[str, Any]) -> None
         }
 
 
-def _explained_names(model: Categorizer, answer: dict[str, Any], wanted: bool | str) -> list[str | None]:
+def _names_to_explain(model: Categorizer, answer: dict[str, Any], wanted: bool | str) -> list[str | None]:
     """Return the categories to explain: the given one, the best accepted ones, or else the best one (None)."""
     if not model.categories or not model.state.learner.is_fitted:
         return []
     if isinstance(wanted, str):
         return [wanted]
     accepted = (entry["category"] for entry in answer["categories"] if entry["score"] > 1)
-    return list(islice(accepted, MOST_EXPLAINED)) or [None]
+    return list(islice(accepted, MAX_EXPLAINED)) or [None]
 
 
-def explanations(model: Categorizer, text: Text, names: Sequence[str | None]) -> list[dict[str, Any]]:
+def explain_text(model: Categorizer, text: Text, names: Sequence[str | None]) -> list[dict[str, Any]]:
     """Return an explanation for each of the categories; None means the best one."""
-    return [_explained(found, plain(text)) for found in explain_all(model.state, text, names)] if names else []
+    if not names:
+        return []
+    return [_describe_explanation(one, display_text(text)) for one in explain_all(model.state, text, names)]
 
 
-def _explained(found: Explanation, text: str) -> dict[str, Any]:
+def _describe_explanation(explanation: Explanation, text: str) -> dict[str, Any]:
     words = [
         {"word": word.name, "contribution": word.contribution, "positions": word.positions}
-        for word in found.whole_words(text)
+        for word in explanation.whole_words(text)
         if word.contribution
     ]
-    return found.verdict() | {"words": words}
+    return explanation.verdict() | {"words": words}
 
 
-def changed_words(correction: Correction) -> dict[str, list[dict[str, Any]]]:
+def list_changed_words(correction: Correction) -> dict[str, list[dict[str, Any]]]:
     """Return the words whose weights a correction changed most, by category."""
-    found = correction.largest_changes(_SHOWN_WORDS)
+    largest = correction.largest_changes(_SHOWN_WORDS)
     return {
         name: [{"word": change.name, "before": change.before, "after": change.after} for change in changes]
-        for name, changes in found.items()
+        for name, changes in largest.items()
     }
 
 
-def about(model: Categorizer) -> dict[str, Any]:
+def describe_model(model: Categorizer) -> dict[str, Any]:
     """Return how a model was trained, and its size."""
     settings = {name: value for name, value in (model.settings | model.chosen).items() if not callable(value)}
     return {
         "preset": model.state.preset,
-        "learner": model.settings["learner"],
+        "learner": model.state.settings.learner,
         "policy": model.state.decisions.policy,
         "categories": len(model.categories),
         "features": model.state.features.vocabulary.count,
@@ -124,7 +128,7 @@ def about(model: Categorizer) -> dict[str, Any]:
     }
 
 
-def category(model: Categorizer, name: str, rates: dict[str, Any]) -> dict[str, Any]:
+def describe_category(model: Categorizer, name: str, rates: dict[str, Any]) -> dict[str, Any]:
     """Return what a model knows of a category, with the measured rates if it had documents."""
     number, learner = model.state.number_of(name), model.state.learner
     has_any = bool(rates.get("positives"))
@@ -137,32 +141,32 @@ def category(model: Categorizer, name: str, rates: dict[str, Any]) -> dict[str, 
     }
 
 
-def strongest_words(model: Categorizer, name: str) -> dict[str, Any]:
+def list_strongest_words(model: Categorizer, name: str) -> dict[str, Any]:
     """Return the words that speak most for a category and against it."""
     sides = model.strongest_words(name, _STRONGEST_WORDS) if model.state.learner.is_fitted else ([], [])
     words = [[{"word": word, "weight": weight} for word, weight in side] for side in sides]
     return dict(zip(("for", "against"), words, strict=True))
 
 
-def recorded(kept: Record) -> dict[str, Any]:
+def describe_record(record: Record) -> dict[str, Any]:
     """Return a record of the journal for display: the beginning of its text, and its effect."""
-    body = kept.body
+    body = record.body
     about: dict[str, Any] = {
-        "seq": kept.seq,
-        "id": kept.id,
-        "kind": kept.kind,
-        "time": kept.time,
-        "user": kept.user,
-        "undone_by": kept.undone_by,
+        "seq": record.seq,
+        "id": record.id,
+        "kind": record.kind,
+        "time": record.time,
+        "user": record.user,
+        "undone_by": record.undone_by,
     }
-    if kept.kind == "correction":
+    if record.kind == "correction":
         about |= {
             "accept": body.get("accept", []),
             "reject": body.get("reject", []),
             "categories": body.get("categories"),
             "document": body.get("document"),
-            "text": None if kept.text is None else plain(kept.text)[:EXCERPT],
-            "effect": kept.effect,
+            "text": None if record.text is None else display_text(record.text)[:EXCERPT],
+            "effect": record.effect,
         }
     else:
         about |= {"change": body}

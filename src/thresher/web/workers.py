@@ -118,7 +118,7 @@ def _without_frames(error: BaseException) -> MemoryError:
     return error if isinstance(error, MemoryError) else MemoryError()
 
 
-class Pools:
+class WorkerPools:
     """Threads for reading, by duration: long requests do not delay short ones."""
 
     def __init__(self) -> None:

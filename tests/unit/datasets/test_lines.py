@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from faults.harness import number_of
-from thresher.datasets.compression import BUFFER, Unpacked, _new_gzip, _new_zstd, open_bytes
+from thresher.datasets.compression import BUFFER, Unpacked, _new_gzip, _new_zstd, open_bytes, zstd_module
 from thresher.datasets.document import Document
 from thresher.datasets.lines import Lines
 from thresher.datasets.options import ReadOptions
@@ -156,7 +155,7 @@ def test_a_byte_that_is_not_utf8_is_named_with_line_and_column(
     path = tmp_path / "f.txt"
     path.write_bytes(b"fine\n" * 811 + line + b"\nfine\n")
     assert refusal(path) == (
-        f"{path}:812: byte 0x{byte} at column {column} is not UTF-8 (use --encoding latin-1 or --decode-errors replace)"
+        f"{path}:812: byte 0x{byte} at column {column} is not UTF-8 (use encoding='latin-1' or decode_errors='replace')"
     )
     reading = read_documents(path, format="text", skip_bad=True)
     assert len(list(reading)) == 812
@@ -176,7 +175,7 @@ def test_a_mark_is_dropped_in_any_encoding() -> None:
 
 def test_a_byte_that_another_encoding_does_not_have_spoils_its_line_alone() -> None:
     content = b"one\ntwo \x81\nthree\xfc"
-    expected = "<stream>:2: byte 0x81 at column 5 is not cp1252 (use another --encoding or --decode-errors replace)"
+    expected = "<stream>:2: byte 0x81 at column 5 is not cp1252 (use another encoding or decode_errors='replace')"
     assert refusal(io.BytesIO(content), encoding="cp1252") == expected
     assert texts(io.BytesIO(content), encoding="cp1252", skip_bad=True) == ["one", "threeü"]
     assert texts(io.BytesIO(content), encoding="cp1252", decode_errors="replace")[1] == "two \ufffd"
@@ -201,14 +200,14 @@ def test_replacement_keeps_the_document() -> None:
 @pytest.mark.parametrize("order", ["le", "be"])
 def test_the_byte_order_mark_of_another_encoding_is_named(encoding: str, order: str) -> None:
     content = ("\ufeff" + "oil").encode(f"{encoding}-{order}")
-    expected = f"<stream>:1: begins with the byte order mark of {encoding.upper()} (use --encoding {encoding})"
+    expected = f"<stream>:1: begins with the byte order mark of {encoding.upper()} (use encoding='{encoding}')"
     assert refusal(io.BytesIO(content)) == expected
     assert refusal(one_by_one(content)) == expected
     assert texts(io.BytesIO(content), encoding=encoding) == ["oil"]
 
 
 @pytest.mark.parametrize(
-    "pack", [bytes, gzip.compress, lzma.compress, zstandard.compress], ids=["plain", "gz", "xz", "zst"]
+    "pack", [bytes, gzip.compress, lzma.compress, zstd_module().compress], ids=["plain", "gz", "xz", "zst"]
 )
 def test_the_mark_of_utf8_is_dropped_at_the_start_and_only_there(pack: Callable[[bytes], bytes]) -> None:
     content = pack("\ufefffoo\n\ufeffbar \ufeff".encode())
@@ -225,13 +224,13 @@ def test_texts_are_handed_on_as_they_are(text: str) -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-7", "UTF7", "unicode-1-1-utf-7"])
 def test_an_encoding_that_reads_otherwise_in_pieces_is_refused(encoding: str) -> None:
-    with pytest.raises(ParameterError, match=r"encoding=.*cannot be relied on \(convert it to utf-8 first\)"):
+    with pytest.raises(ParameterError, match=r"invalid encoding: .*it cannot be relied on: convert the file to utf-8"):
         read_documents(io.BytesIO(b"text\n"), encoding=encoding)
 
 
 @pytest.mark.parametrize("encoding", ["utf-9", "", "base64", "rot13", "hex"])
 def test_an_unknown_encoding_is_refused(encoding: str) -> None:
-    with pytest.raises(ParameterError, match="encoding="):
+    with pytest.raises(ParameterError, match="invalid encoding: "):
         ReadOptions(encoding=encoding)
 
 
@@ -268,7 +267,7 @@ def test_a_line_may_have_so_many_bytes_and_no_more(end: bytes, extra: int) -> No
     lines = [b"first", b"x" * (10 + extra), b"last"]
     found = list(Lines(io.BytesIO((end or b"\n").join(lines) + end), ReadOptions(longest=10)))
     assert [number for number, _ in found] == [1, 2, 3]
-    message = "<stream>:2: line longer than 10 bytes (split it, or allow more with --longest)"
+    message = "<stream>:2: line longer than 10 bytes (split it, or allow more with longest)"
     assert [str(line) if isinstance(line, DataError) else line for _, line in found] == [
         b"first", message if extra else lines[1], b"last"
     ]  # fmt: skip
@@ -288,7 +287,7 @@ def test_a_line_of_100_mb_is_refused_with_its_number_and_without_being_held(end:
     finally:
         tracemalloc.stop()
     assert reading.first_skipped == [
-        "<stream>:2: line longer than 1,000,000 bytes (split it, or allow more with --longest)"
+        "<stream>:2: line longer than 1,000,000 bytes (split it, or allow more with longest)"
     ]
 
 
@@ -300,7 +299,7 @@ def test_a_line_without_end_is_refused_where_it_has_become_too_long(format: str,
         yield from [b"x" * MB] * 20
         pytest.fail("more was read")
 
-    message = "<stream>:2: line longer than 1,000,000 bytes (split it, or allow more with --longest)"
+    message = "<stream>:2: line longer than 1,000,000 bytes (split it, or allow more with longest)"
     assert refusal(Pieces(endless()), format=format) == message
 
 
@@ -318,7 +317,7 @@ def test_any_length_of_jsonl_from_a_pipe_is_read_in_flat_memory() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b" \t \r\n  ", b"\r\r", b"\xef\xbb\xbf", b"\n" * 70_000])
-@pytest.mark.parametrize("format", ["text", "jsonl", "csv", "tsv", "fasttext", "libmultilabel", "svmlight", None])
+@pytest.mark.parametrize("format", ["text", "jsonl", "csv", "tsv", "fasttext", "libmultilabel", None])
 def test_a_source_without_documents_is_refused_unless_that_is_allowed(content: bytes, format: str | None) -> None:
     assert refusal(io.BytesIO(content), format=format) == "<stream>: no documents (is it the right file?)"
     assert list(read_documents(io.BytesIO(content), format=format, allow_empty=True)) == []
@@ -329,7 +328,7 @@ def test_a_source_without_documents_is_refused_unless_that_is_allowed(content: b
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.compress,
     "xz": lzma.compress,
-    "zst": zstandard.compress,
+    "zst": zstd_module().compress,
 }
 
 
@@ -456,8 +455,9 @@ from thresher.datasets.reader import read_documents
 from thresher.errors import DataError
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-import lzma, zlib, zstandard
-list(read_documents(io.BytesIO(zstandard.compress(b"oil"))))
+import lzma, zlib
+from thresher.datasets.compression import zstd_module
+list(read_documents(io.BytesIO(zstd_module().compress(b"oil"))))
 data = sys.stdin.buffer.read()
 before = peak()
 try:
@@ -472,7 +472,7 @@ def test_ten_gigabytes_in_a_bomb_take_little_memory(kind: str) -> None:
     run = subprocess.run([sys.executable, "-c", READ_A_BOMB], input=BOMBS[kind](), capture_output=True, check=True)
     megabytes, message = run.stdout.decode().split(maxsplit=1)
     assert "unpacks to more than 200 times its size" in message
-    assert int(megabytes) < 64
+    assert int(megabytes) < 16
 
 
 def test_an_xz_file_cannot_claim_gigabytes() -> None:
@@ -488,8 +488,8 @@ def test_an_xz_file_cannot_claim_gigabytes() -> None:
 
 def test_zst_without_its_package_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "f.txt.zst"
-    path.write_bytes(zstandard.compress(b"oil"))
-    monkeypatch.setitem(sys.modules, "zstandard", None)
+    path.write_bytes(zstd_module().compress(b"oil"))
+    monkeypatch.setitem(sys.modules, "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd", None)
     with pytest.raises(MissingPackageError, match=re.escape("pip install 'thresher[zstd]'")):
         texts(path)
 
@@ -610,7 +610,7 @@ def outcome(source: Any, **options: Any) -> tuple[str, list[Document], list[str]
         return repr(error)
 
 
-@given(chunked(), st.sampled_from([None, "jsonl", "csv", "tsv", "text", "fasttext", "libmultilabel", "svmlight"]))
+@given(chunked(), st.sampled_from([None, "jsonl", "csv", "tsv", "text", "fasttext", "libmultilabel"]))
 def test_any_bytes_in_any_pieces_give_the_same_documents_or_one_refusal(
     content: tuple[bytes, list[bytes]], format: str | None
 ) -> None:
@@ -627,7 +627,7 @@ def test_any_bytes_in_any_encoding_give_documents_or_one_refusal(content: bytes,
         outcome(io.BytesIO(content), format=format, encoding=encoding)
 
 
-@pytest.mark.parametrize("format", ["jsonl", "csv", "tsv", "text", "fasttext", "libmultilabel", "svmlight"])
+@pytest.mark.parametrize("format", ["jsonl", "csv", "tsv", "text", "fasttext", "libmultilabel"])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_megabyte_of_noise_is_dealt_with_soon(format: str, seed: int) -> None:
     start = time.process_time()

@@ -38,7 +38,6 @@ CONTENTS = {
     "csv": "text,label\noil,a\n",
     "tsv": "text\tlabel\noil\ta\n",
     "fasttext": "__label__a oil\n",
-    "svmlight": "a oil:1\n",
     "text": "oil\n",
 }
 
@@ -47,9 +46,8 @@ CONTENTS = {
     ("name", "format"),
     [
         ("f.jsonl", "jsonl"), ("f.ndjson", "jsonl"), ("f.json", "jsonl"), ("f.JSONL", "jsonl"), ("f.csv", "csv"),
-        ("f.tsv", "tsv"), ("f.tab", "tsv"), ("f.ft", "fasttext"), ("f.fasttext", "fasttext"), ("f.svm", "svmlight"),
-        ("f.svmlight", "svmlight"), ("f.libsvm", "svmlight"), ("f.txt", "text"), ("f", "text"), ("a.csv.txt", "text"),
-        (".csv", "csv"), ("a.b.csv", "csv"),
+        ("f.tsv", "tsv"), ("f.tab", "tsv"), ("f.ft", "fasttext"), ("f.fasttext", "fasttext"), ("f.txt", "text"),
+        ("f", "text"), ("a.csv.txt", "text"), (".csv", "csv"), ("a.b.csv", "csv"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("packed", ["", ".gz"])
@@ -69,7 +67,6 @@ def test_a_named_format_comes_before_the_extension(tmp_path: Path, format: str) 
     (found,) = read_documents(str(path), format=format)
     assert found.place == f"{path}:{2 if format in ('csv', 'tsv') else 1}"
     assert found.categories == (() if format == "text" else ("a",))
-    assert found.features == ({"oil": 1.0} if format == "svmlight" else None)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +100,7 @@ def test_every_format_that_is_named_is_known() -> None:
 
 
 def test_an_unknown_format_or_option_is_refused() -> None:
-    with pytest.raises(ParameterError, match=r"format=.xls. is unknown .allowed: jsonl, csv, "):
+    with pytest.raises(ParameterError, match=r"invalid format: .xls. .allowed: jsonl, csv, "):
         read_documents(io.BytesIO(b""), format="xls")
     with pytest.raises(TypeError, match="colour"):
         read_documents(io.BytesIO(b""), colour="red")
@@ -120,7 +117,7 @@ def test_a_reading_that_is_not_read_to_the_end_closes_its_file(tmp_path: Path) -
     assert next(iter(read_documents(path))).text == "oil"  # warnings, as of files that stay open, are errors here
 
 
-# Plain text, fastText, LibMultiLabel, svmlight.
+# Plain text, fastText, LibMultiLabel.
 
 
 def test_plain_text_has_no_place_for_categories() -> None:
@@ -177,49 +174,6 @@ def test_libmultilabel_refuses_other_numbers_of_columns(line: str, count: int) -
     assert message.startswith(f"<stream>:2: {count} columns, where there should be id, categories and text")
 
 
-@pytest.mark.parametrize(
-    ("line", "categories", "features"),
-    [
-        ("1 3:0.5 7:2", ("1",), {"3": 0.5, "7": 2.0}),
-        ("+1 qid:4 3:1", ("+1",), {"3": 1.0}),
-        ("a,b oil:1 gas:-2e3 # a comment", ("a", "b"), {"oil": 1.0, "gas": -2000.0}),
-        (" 3:1", (), {"3": 1.0}),
-        ("3:1", (), {"3": 1.0}),
-        ("a", ("a",), {}),
-        ("a b:c:1", ("a",), {"b:c": 1.0}),
-    ],
-)
-def test_svmlight_has_features_instead_of_text(
-    line: str, categories: tuple[str, ...], features: dict[str, float]
-) -> None:
-    (found,) = documents(f"# a head\n\n{line}\n", "svmlight")
-    assert found == Document("", categories, "3", features=features, place="<stream>:3")
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("a 3:x", "'3:x' has no finite number after the colon"),
-        ("a 3:", "'3:' has no finite number"),
-        ("a 3:nan", "'3:nan' has no finite number"),
-        ("a 3:inf", "'3:inf' has no finite number"),
-        ("a 3:1e999", "'3:1e999' has no finite number"),
-        ("a b", "'b' is not feature:value"),
-        ("a :1", "':1' is not feature:value"),
-        ("a 3:1 3:2", "'3:2' is not feature:value, or occurs twice"),
-        ("a,,b 3:1", "a category without a name"),
-    ],
-)
-def test_svmlight_refuses_what_is_no_number(line: str, message: str) -> None:
-    assert refusal(io.BytesIO(f"a 1:1\n{line}\n".encode()), format="svmlight").startswith(f"<stream>:2: {message}")
-
-
-def test_documents_of_features_are_never_the_same_text() -> None:
-    reading = read_documents(io.BytesIO(b"a 1:1\nb 1:1\n"), format="svmlight")
-    assert len(list(reading)) == 2
-    assert (reading.repeated, reading.n_warnings) == (0, 0)
-
-
 # Folders.
 
 
@@ -242,7 +196,7 @@ def test_a_folder_of_folders_has_a_category_each(tmp_path: Path) -> None:
         ("top.txt", "T", ()),
     ]
     assert reading.format == "folders"
-    assert "top.txt: lies in no category's folder" in refusal(tmp_path, labelled=True)
+    assert "top.txt: is not in a category's folder" in refusal(tmp_path, labelled=True)
 
 
 @pytest.mark.parametrize("suffix", [".key", ".labels"])
@@ -268,7 +222,7 @@ def test_a_bad_name_in_a_file_beside_is_told_with_that_file(tmp_path: Path) -> N
     [
         (b"one\ng\xfcnstig", ":2: byte 0xfc at column 2 is not UTF-8"),
         ("grüße ".encode() + b"\xfc", ":1: byte 0xfc at column 7 is not UTF-8"),
-        ("\ufeffoil".encode("utf-16-le"), ":1: begins with the byte order mark of UTF-16 (use --encoding utf-16)"),
+        ("\ufeffoil".encode("utf-16-le"), ":1: begins with the byte order mark of UTF-16 (use encoding='utf-16')"),
         (b"x" * 1_000_001, ": longer than 1,000,000 bytes"),
     ],
     ids=["byte", "byte after wider characters", "UTF-16", "too long"],

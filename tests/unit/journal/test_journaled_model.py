@@ -8,23 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from support.journaled_models import CATEGORIES, TEXTS, new_desk_model, teach
+from support.journaled_models import CATEGORIES, TEXTS, new_small_model, teach
 from thresher import Categorizer
 from thresher.errors import JournalBusyError, JournalError, RepeatedIdError, TextError
 from thresher.journal.journaled_model import JournaledModel, journal_folder, skip
+from thresher.journal.record import Entry
 from thresher.journal.schema import SEALED
-from thresher.journal.snapshots import snapshots_in
+from thresher.journal.snapshots import find_snapshots
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return new_desk_model(tmp_path)
+    return new_small_model(tmp_path)
 
 
 def test_a_desk_comes_back_as_it_was(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 40)
-        digest = desk.model.digest()
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 40)
+        digest = journaled_model.model.digest()
     with JournaledModel(path) as again:
         assert again.model.digest() == digest
         assert again.position == 40
@@ -33,10 +34,10 @@ def test_a_desk_comes_back_as_it_was(path: Path) -> None:
 
 def test_live_and_replayed_from_anywhere_are_one_model(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 7)
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 33)
-        digest = desk.model.digest()
-        kept = snapshots_in(desk.journal.folder)
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 33)
+        digest = journaled_model.model.digest()
+        kept = find_snapshots(journaled_model.journal.folder)
         assert [file.name for file in kept] == [f"snapshot-{position:010}.thresher" for position in (0, 21, 28)]
     for drop in range(4):  # from the newest snapshot, from older ones, from the first record
         for file in journal_folder(path).glob("snapshot-*"):
@@ -47,38 +48,40 @@ def test_live_and_replayed_from_anywhere_are_one_model(path: Path, monkeypatch: 
 
 
 def test_a_repeated_correction_is_learned_once(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        first = desk.correct("a", "tin mine", accept=["metal"])
-        digest = desk.model.digest()
-        second = desk.correct("a", "tin mine", accept=["metal"])
-        assert (first.repeated, second.repeated) == (False, True)
+    with JournaledModel(path, new=True) as journaled_model:
+        first = journaled_model.correct("a", "tin mine", accept=["metal"])
+        digest = journaled_model.model.digest()
+        second = journaled_model.correct("a", "tin mine", accept=["metal"])
+        assert (first.is_repeated, second.is_repeated) == (False, True)
         assert second.record.seq == first.record.seq
-        assert desk.model.digest() == digest
+        assert journaled_model.model.digest() == digest
 
 
 def test_a_repeated_correction_whose_text_is_forgotten_is_known_by_what_stood_in_it(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        seq = desk.correct("a", "tin mine", accept=["metal"]).record.seq
-        desk.forget_text(seq)
-        assert desk.correct("a", "tin mine", accept=["metal"]).repeated
+    with JournaledModel(path, new=True) as journaled_model:
+        seq = journaled_model.correct("a", "tin mine", accept=["metal"]).record.seq
+        journaled_model.forget_text(seq)
+        assert journaled_model.correct("a", "tin mine", accept=["metal"]).is_repeated
         with pytest.raises(RepeatedIdError):
-            desk.correct("a", "tin mines", accept=["metal"])
-        seq = desk.correct("b", "tin mine", accept=["metal"], document="7").record.seq
-        desk.forget_text(seq)
-        assert desk.correct("b", "", accept=["metal"], document="7").repeated  # the document is forgotten too
+            journaled_model.correct("a", "tin mines", accept=["metal"])
+        seq = journaled_model.correct("b", "tin mine", accept=["metal"], document="7").record.seq
+        journaled_model.forget_text(seq)
+        assert journaled_model.correct(
+            "b", "", accept=["metal"], document="7"
+        ).is_repeated  # the document is forgotten too
         with pytest.raises(RepeatedIdError):
-            desk.correct("b", "tin mine", accept=["metal"], document="8")
+            journaled_model.correct("b", "tin mine", accept=["metal"], document="8")
 
 
 def test_a_correction_tells_what_it_changed_though_a_snapshot_is_due(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 2)
-    with JournaledModel(path, new=True) as desk:
+    with JournaledModel(path, new=True) as journaled_model:
         for i in range(4):
-            effect = desk.correct(f"{i}", f"tin mine {i}", accept=["tin"]).record.effect
+            effect = journaled_model.correct(f"{i}", f"tin mine {i}", accept=["tin"]).record.effect
             assert effect is not None
-            assert effect == desk.correct(f"{i}", f"tin mine {i}", accept=["tin"]).record.effect
+            assert effect == journaled_model.correct(f"{i}", f"tin mine {i}", accept=["tin"]).record.effect
 
 
 @pytest.mark.parametrize(
@@ -94,63 +97,63 @@ def test_a_correction_tells_what_it_changed_though_a_snapshot_is_due(
     ],
 )
 def test_what_cannot_be_learned_is_not_kept(path: Path, arguments: dict[str, object], message: str) -> None:
-    with JournaledModel(path, new=True) as desk:
-        digest = desk.model.digest()
+    with JournaledModel(path, new=True) as journaled_model:
+        digest = journaled_model.model.digest()
         with pytest.raises(TextError, match=message):
-            desk.correct("a", **({"text": "tin mine"} | arguments))  # type: ignore[arg-type]
+            journaled_model.correct("a", **({"text": "tin mine"} | arguments))  # type: ignore[arg-type]
         with pytest.raises(JournalError, match="the id '' is not valid"):
-            desk.correct("", "tin mine", accept=["metal"])
-        assert (desk.journal.last(), desk.model.digest()) == (0, digest)
+            journaled_model.correct("", "tin mine", accept=["metal"])
+        assert (journaled_model.journal.log.last_seq(), journaled_model.model.digest()) == (0, digest)
 
 
 def test_undone_corrections_were_never_made(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 5)
     other = path.with_name("other.thresher")
     shutil.copy(path, other)
-    with JournaledModel(path, new=True) as desk, JournaledModel(other, new=True) as without:
-        teach(desk, 20)
+    with JournaledModel(path, new=True) as journaled_model, JournaledModel(other, new=True) as without:
+        teach(journaled_model, 20)
         teach(without, 8)
         teach(without, 10, first=9)
-        undone = [record.seq for record in desk.journal.records() if record.id in ("c8", "c19")]
-        record = desk.undo("u", undone, user="ada")
-        assert desk.model.digest() == without.model.digest()
-        assert desk.undo("u", undone) == desk.journal.by_id("u") == record
+        undone = [record.seq for record in journaled_model.journal.log.read() if record.id in ("c8", "c19")]
+        record = journaled_model.undo("u", undone, user="ada")
+        assert journaled_model.model.digest() == without.model.digest()
+        assert journaled_model.undo("u", undone) == journaled_model.journal.log.find("u") == record
         with pytest.raises(JournalError, match="record 9 was undone already, by record 21"):
-            desk.undo("v", [9])
+            journaled_model.undo("v", [9])
         with pytest.raises(JournalError, match="record 21 is not a "):
-            desk.undo("v", [21])
-        teach(desk, 5, first=20)
+            journaled_model.undo("v", [21])
+        teach(journaled_model, 5, first=20)
         teach(without, 5, first=20)
-        assert desk.model.digest() == without.model.digest()
+        assert journaled_model.model.digest() == without.model.digest()
     with JournaledModel(path) as again, JournaledModel(other) as reference:
         assert again.model.digest() == reference.model.digest()
 
 
 def test_what_later_corrections_need_cannot_be_undone(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        desk.correct("a", "tin mine", accept=["tin"])
-        desk.correct("b", "gold mine", reject=["tin"])
-        digest = desk.model.digest()
+    with JournaledModel(path, new=True) as journaled_model:
+        journaled_model.correct("a", "tin mine", accept=["tin"])
+        journaled_model.correct("b", "gold mine", reject=["tin"])
+        digest = journaled_model.model.digest()
         with pytest.raises(
             JournalError, match=r"record 2 cannot be applied: category 'tin' is unknown.* \(undo that one first\)$"
         ):
-            desk.undo("u", [1])
-        assert (desk.journal.last(), desk.model.digest()) == (2, digest)
+            journaled_model.undo("u", [1])
+        assert (journaled_model.journal.log.last_seq(), journaled_model.model.digest()) == (2, digest)
 
 
 def test_changes_of_categories_are_kept(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        desk.change_categories("a", "rename", ["metal"], into="metals")
-        desk.correct("b", "tin mine", accept=["tin"])
-        desk.change_categories("c", "merge", ["metals", "tin"], into="metal")
-        desk.change_categories("d", "retire", ["energy"])
+    with JournaledModel(path, new=True) as journaled_model:
+        journaled_model.change_categories("a", "rename", ["metal"], into="metals")
+        journaled_model.correct("b", "tin mine", accept=["tin"])
+        journaled_model.change_categories("c", "merge", ["metals", "tin"], into="metal")
+        journaled_model.change_categories("d", "retire", ["energy"])
         with pytest.raises(TextError, match="energy"):
-            desk.change_categories("e", "retire", ["energy"])
+            journaled_model.change_categories("e", "retire", ["energy"])
         with pytest.raises(TextError, match="takes one category"):
-            desk.change_categories("e", "rename", ["grain", "metal"], into="x")
-        assert desk.model.categories == ["grain", "metal"]
-        assert desk.journal.last() == 4
-        digest = desk.model.digest()
+            journaled_model.change_categories("e", "rename", ["grain", "metal"], into="x")
+        assert journaled_model.model.categories == ["grain", "metal"]
+        assert journaled_model.journal.log.last_seq() == 4
+        digest = journaled_model.model.digest()
     for file in journal_folder(path).glob("snapshot-*[1-9].thresher"):
         file.unlink()
     with JournaledModel(path) as again:
@@ -158,71 +161,71 @@ def test_changes_of_categories_are_kept(path: Path) -> None:
 
 
 def test_what_a_correction_changed_is_kept_with_it(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        taught = desk.correct("a", "gold and silver", accept=["grain"], reject=["metal"])
+    with JournaledModel(path, new=True) as journaled_model:
+        taught = journaled_model.correct("a", "gold and silver", accept=["grain"], reject=["metal"])
         told = taught.record.effect
         assert told is not None
         assert told["predicted"] == ["metal"]
         assert told["mistakes"] == ["grain", "metal"]
         assert (told["promoted"], told["demoted"]) == ({"grain": 3}, {"metal": 3})
-        assert desk.correct("b", "crude oil", categories=["energy"]).record.effect["mistakes"] == []  # type: ignore[index]
+        assert journaled_model.correct("b", "crude oil", categories=["energy"]).record.effect["mistakes"] == []  # type: ignore[index]
     with JournaledModel(path) as again:
-        assert next(record.effect for record in again.journal.records()) == told
-        assert again.journal.query("SELECT wrong FROM effects ORDER BY seq") == [(1,), (0,)]
+        assert next(record.effect for record in again.journal.log.read()) == told
+        assert again.journal.database.query("SELECT wrong FROM effects ORDER BY seq") == [(1,), (0,)]
 
 
 def test_what_a_correction_changed_is_told_again_after_a_crash(path: Path) -> None:
-    desk = JournaledModel(path, new=True)
-    teach(desk, 5)
-    told = [desk.with_effect(record).effect for record in desk.journal.records()]
+    journaled_model = JournaledModel(path, new=True)
+    teach(journaled_model, 5)
+    told = [journaled_model.attach_effect(record).effect for record in journaled_model.journal.log.read()]
     assert None not in told
-    desk.journal.close()  # nothing more is written
+    journaled_model.journal.close()  # nothing more is written
     with JournaledModel(path) as again:
-        assert [again.with_effect(record).effect for record in again.journal.records()] == told
+        assert [again.attach_effect(record).effect for record in again.journal.log.read()] == told
     with JournaledModel(path) as again:
-        assert [record.effect for record in again.journal.records()] == told
+        assert [record.effect for record in again.journal.log.read()] == told
 
 
 def test_an_id_stands_for_one_correction_alone(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        desk.correct("a", "gold and wheat", accept=["grain"])
-        desk.change_categories("b", "new", ["bees"])
-        digest = desk.model.digest()
+    with JournaledModel(path, new=True) as journaled_model:
+        journaled_model.correct("a", "gold and wheat", accept=["grain"])
+        journaled_model.change_categories("b", "new", ["bees"])
+        digest = journaled_model.model.digest()
         for other in ({"accept": ["metal"]}, {"categories": ["grain"]}, {"accept": ["grain"], "document": "7"}):
             with pytest.raises(RepeatedIdError, match="record 1"):
-                desk.correct("a", "gold and wheat", **other)
+                journaled_model.correct("a", "gold and wheat", **other)
         with pytest.raises(RepeatedIdError):
-            desk.correct("a", "another text", accept=["grain"])
+            journaled_model.correct("a", "another text", accept=["grain"])
         with pytest.raises(RepeatedIdError):
-            desk.correct("b", "gold and wheat", accept=["grain"])
+            journaled_model.correct("b", "gold and wheat", accept=["grain"])
         with pytest.raises(RepeatedIdError):
-            desk.change_categories("b", "new", ["wasps"])
-        assert desk.change_categories("b", "new", ["bees"]).seq == 2
-        assert desk.model.digest() == digest
+            journaled_model.change_categories("b", "new", ["wasps"])
+        assert journaled_model.change_categories("b", "new", ["bees"]).seq == 2
+        assert journaled_model.model.digest() == digest
 
 
 def test_new_categories_and_thresholds_are_kept(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        desk.change_categories("a", "new", ["bees"])
-        desk.change_categories("b", "threshold", ["energy"], threshold=0.25)
-        desk.correct("c", "a swarm of bees", accept=["bees"])
+    with JournaledModel(path, new=True) as journaled_model:
+        journaled_model.change_categories("a", "new", ["bees"])
+        journaled_model.change_categories("b", "threshold", ["energy"], threshold=0.25)
+        journaled_model.correct("c", "a swarm of bees", accept=["bees"])
         with pytest.raises(TextError, match="exists already"):
-            desk.change_categories("d", "new", ["bees"])
+            journaled_model.change_categories("d", "new", ["bees"])
         with pytest.raises(TextError, match="needs a name"):
-            desk.change_categories("d", "rename", ["bees"])
-        digest = desk.model.digest()
-        assert desk.journal.last() == 3
+            journaled_model.change_categories("d", "rename", ["bees"])
+        digest = journaled_model.model.digest()
+        assert journaled_model.journal.log.last_seq() == 3
     with JournaledModel(path) as again:
         assert again.model.digest() == digest
         assert again.model.state.decisions.thresholds[again.model.state.number_of("energy")] == 0.25
 
 
 def test_a_forgotten_text_leaves_its_features(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 12)
-        digest = desk.model.digest()
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 12)
+        digest = journaled_model.model.digest()
         for seq in range(1, 13):
-            desk.forget_text(seq)
+            journaled_model.forget_text(seq)
     folder = journal_folder(path)
     for file in folder.glob("snapshot-*12.thresher"):
         file.unlink()
@@ -233,24 +236,26 @@ def test_a_forgotten_text_leaves_its_features(path: Path) -> None:
 
 
 def test_features_that_changed_are_said_and_not_taken(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 3)
-        digest = desk.model.digest()
-        with desk.journal.transaction() as connection:
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 3)
+        digest = journaled_model.model.digest()
+        with journaled_model.journal.database.transaction() as connection:
             connection.execute("UPDATE records SET text = ? WHERE seq = 2", (json.dumps("other words now"),))
             connection.execute(f"UPDATE records SET seal = {SEALED}")
-        desk._snapshot_at = desk.position
-        desk.close()
+        journaled_model._snapshot_at = journaled_model.position
+        journaled_model.close()
     with JournaledModel(path) as again:
         assert again.model.digest() == digest
         assert again.remarks == ["record 2: its text now has other features; those kept are taken"]
 
 
 def test_a_record_that_cannot_be_applied_is_named_and_may_be_skipped(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        desk.correct("a", "tin mine", accept=["metal"])
-        digest = desk.model.digest()
-        desk.journal.append("b", "categories", "", {"change": "retire", "names": ["wood"], "into": ""})
+    with JournaledModel(path, new=True) as journaled_model:
+        journaled_model.correct("a", "tin mine", accept=["metal"])
+        digest = journaled_model.model.digest()
+        journaled_model.journal.append(
+            Entry("b", "categories", "", {"change": "retire", "names": ["wood"], "into": ""})
+        )
     with pytest.raises(JournalError, match=r"record 2 cannot be applied: category 'wood' .*journal skip"):
         JournaledModel(path)
     with pytest.raises(JournalError, match="record 3 is not a "):
@@ -261,9 +266,9 @@ def test_a_record_that_cannot_be_applied_is_named_and_may_be_skipped(path: Path)
 
 
 def test_a_damaged_snapshot_gives_way_to_an_older_one(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 9)
-        digest = desk.model.digest()
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 9)
+        digest = journaled_model.model.digest()
     newest = max(journal_folder(path).glob("snapshot-*"))
     newest.write_bytes(newest.read_bytes()[:-10])
     with JournaledModel(path) as again:
@@ -276,18 +281,18 @@ def test_a_damaged_snapshot_gives_way_to_an_older_one(path: Path) -> None:
 
 
 def test_another_model_is_refused(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 3)
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 3)
     Categorizer(min_count=1).fit(TEXTS[:12], CATEGORIES[:12]).save(path)
     with pytest.raises(JournalError, match="this is not the model of"):
         JournaledModel(path)
 
 
 def test_the_model_file_may_be_written_anew(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 3)
-        digest = desk.write_model()
-        teach(desk, 3, first=3)
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 3)
+        digest = journaled_model.write_model()
+        teach(journaled_model, 3, first=3)
     assert Categorizer.load(path).digest() == digest
     with JournaledModel(path) as again:
         assert again.position == 6
@@ -300,20 +305,20 @@ def test_a_journal_that_is_missing_is_never_begun_in_silence(path: Path) -> None
     with pytest.raises(JournalError, match="it has no journal yet"):
         JournaledModel(path, new=False)
     assert not journal_folder(path).exists()
-    with JournaledModel(path) as desk:  # it never had one
-        teach(desk, 3)
-        desk.write_model()
+    with JournaledModel(path) as journaled_model:  # it never had one
+        teach(journaled_model, 3)
+        journaled_model.write_model()
     (journal_folder(path) / "journal.sqlite3").unlink()
     with pytest.raises(JournalError, match=r"its journal is missing, .* with --new-journal begins a new one\)"):
         JournaledModel(path)
     shutil.rmtree(journal_folder(path))
     with pytest.raises(JournalError, match="its journal is missing"):
         JournaledModel(path)
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 2)
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 2)
     (journal_folder(path) / "journal.sqlite3").unlink()
-    with JournaledModel(path, new=True) as desk:
-        assert desk.position == 0
+    with JournaledModel(path, new=True) as journaled_model:
+        assert journaled_model.position == 0
     assert len(list(path.parent.glob("desk.thresher.journal.left-*/snapshot-*"))) == 2
 
 
@@ -328,13 +333,13 @@ def test_a_second_process_is_told_who_has_it(path: Path) -> None:
 
 
 def test_a_correction_that_was_kept_and_not_applied_stops_the_desk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = JournaledModel(path, new=True)
+    journaled_model = JournaledModel(path, new=True)
     with monkeypatch.context() as patch:
         patch.setattr("thresher.journal.replay.apply", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            desk.correct("a", "tin mine", accept=["metal"])
+            journaled_model.correct("a", "tin mine", accept=["metal"])
     with pytest.raises(JournalError, match="record 1 is kept and was not applied"):
-        desk.correct("b", "tin mine", accept=["metal"])
-    desk.journal.close()
+        journaled_model.correct("b", "tin mine", accept=["metal"])
+    journaled_model.journal.close()
     with JournaledModel(path) as again:
         assert again.position == 1

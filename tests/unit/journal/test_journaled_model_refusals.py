@@ -7,25 +7,26 @@ from typing import Any
 
 import pytest
 
-from support.journaled_models import new_desk_model, positions, teach
+from support.journaled_models import new_small_model, positions, teach
 from thresher import Categorizer
 from thresher.errors import JournalError, RepeatedIdError, TextError
 from thresher.journal.journaled_model import JournaledModel, journal_folder, skip
-from thresher.journal.replay import features_digest
+from thresher.journal.prepared_correction import digest_features
+from thresher.journal.record import Entry
 from thresher.text.vectorizer import FeatureCounts
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return new_desk_model(tmp_path)
+    return new_small_model(tmp_path)
 
 
 def test_what_is_skipped_is_marked_and_only_snapshots_that_hold_it_go(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
+    with JournaledModel(path, new=True) as journaled_model:
         for count in (2, 1, 1):
-            teach(desk, count, first=desk.position)
-            shutil.copy(desk.snapshot(), path.with_name(f"kept-{desk.position}"))
-        without = desk._without([3]).digest()
+            teach(journaled_model, count, first=journaled_model.position)
+            shutil.copy(journaled_model.write_snapshot(), path.with_name(f"kept-{journaled_model.position}"))
+        without = journaled_model._replay_without([3]).digest()
     for position in (2, 3, 4):
         shutil.copy(path.with_name(f"kept-{position}"), journal_folder(path) / f"snapshot-{position:010}.thresher")
     with pytest.raises(
@@ -40,27 +41,27 @@ def test_what_is_skipped_is_marked_and_only_snapshots_that_hold_it_go(path: Path
         skip(journal_folder(path), 5)
     with JournaledModel(path) as again:
         assert again.model.digest() == without
-        assert [record.undone_by for record in again.journal.records()] == [None, None, 5, None, None]
+        assert [record.undone_by for record in again.journal.log.read()] == [None, None, 5, None, None]
         assert again.position == 5
 
 
 def test_a_record_that_came_by_another_way_stops_the_desk(path: Path) -> None:
-    desk = JournaledModel(path, new=True)
-    teach(desk, 2)
-    assert not desk.is_stuck()
-    desk.journal.append("b", "categories", "", {"change": "new", "names": ["bees"]})
-    assert desk.is_stuck()
+    journaled_model = JournaledModel(path, new=True)
+    teach(journaled_model, 2)
+    assert not journaled_model.is_stuck()
+    journaled_model.journal.append(Entry("b", "categories", "", {"change": "new", "names": ["bees"]}))
+    assert journaled_model.is_stuck()
     with pytest.raises(JournalError, match=r"^record 3 is kept and was not applied \(start again to replay it\)$"):
-        desk.correct("a", "tin mine", accept=["metal"])
-    desk.close()
+        journaled_model.correct("a", "tin mine", accept=["metal"])
+    journaled_model.close()
     assert positions(path) == [0]
     with JournaledModel(path) as again:
         assert (again.position, again.is_stuck(), "bees" in again.model.categories) == (3, False, True)
 
 
 def test_what_a_killed_process_left_of_a_snapshot_is_removed(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 2)
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 2)
     left = journal_folder(path) / ".snapshot-0000000009.thresher-1-ab.tmp"
     left.write_bytes(b"half")
     with JournaledModel(path) as again:
@@ -68,47 +69,50 @@ def test_what_a_killed_process_left_of_a_snapshot_is_removed(path: Path) -> None
 
 
 def test_what_is_undone_is_named_once_and_in_order(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 12)
-        record = desk.undo("u", [11, 3, 11, 2])
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 12)
+        record = journaled_model.undo("u", [11, 3, 11, 2])
         assert record.body == {"seqs": [2, 3, 11]}
         assert record.user == ""
-        assert [one.seq for one in desk.journal.records() if one.undone_by == 13] == [2, 3, 11]
+        assert [one.seq for one in journaled_model.journal.log.read() if one.undone_by == 13] == [2, 3, 11]
 
 
 def test_effects_are_written_once_with_the_record_that_comes_next(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 3)
-        assert list(desk.effects) == [3]
-        assert desk.journal.query("SELECT seq FROM effects ORDER BY seq") == [(1,), (2,)]
-        assert desk.journal.fact("written") == desk.journal.fact("base")
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 3)
+        assert list(journaled_model.unwritten_effects) == [3]
+        assert journaled_model.journal.database.query("SELECT seq FROM effects ORDER BY seq") == [(1,), (2,)]
+        assert journaled_model.journal.facts.get("written") == journaled_model.journal.facts.get("base")
 
 
 def test_an_undo_needs_something_to_undo(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 2)
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 2)
         with pytest.raises(JournalError, match="there is nothing to undo"):
-            desk.undo("u", [])
+            journaled_model.undo("u", [])
         for seq in (0, 3):
             with pytest.raises(JournalError, match=f"record {seq} is not a record that can be undone"):
-                desk.undo("u", [1, seq])
-        assert desk.journal.last() == 2
-        record = desk.undo("u", [2, 1, 2], user="ada")
+                journaled_model.undo("u", [1, seq])
+        assert journaled_model.journal.log.last_seq() == 2
+        record = journaled_model.undo("u", [2, 1, 2], user="ada")
         assert (record.seq, record.user, record.body) == (3, "ada", {"seqs": [1, 2]})
-        assert (desk.position, [r.undone_by for r in desk.journal.records()]) == (3, [3, 3, None])
+        assert (journaled_model.position, [r.undone_by for r in journaled_model.journal.log.read()]) == (
+            3,
+            [3, 3, None],
+        )
         for other in ([1], [2]):
             with pytest.raises(RepeatedIdError, match="the id 'u' is that of record 3, which says something else"):
-                desk.undo("u", other)
+                journaled_model.undo("u", other)
         with pytest.raises(RepeatedIdError):
-            desk.undo("c0", [1])
+            journaled_model.undo("c0", [1])
 
 
 def test_a_change_of_categories_is_undone_too(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        digest = desk.model.digest()
-        desk.change_categories("a", "new", ["bees"])
-        desk.undo("u", [1])
-        assert desk.model.digest() == digest
+    with JournaledModel(path, new=True) as journaled_model:
+        digest = journaled_model.model.digest()
+        journaled_model.change_categories("a", "new", ["bees"])
+        journaled_model.undo("u", [1])
+        assert journaled_model.model.digest() == digest
 
 
 @pytest.mark.parametrize(
@@ -130,68 +134,70 @@ def test_a_change_of_categories_is_undone_too(path: Path) -> None:
 def test_a_change_of_categories_that_cannot_be_made_is_not_kept(
     path: Path, change: str, names: list[str], more: dict[str, Any], message: str
 ) -> None:
-    with JournaledModel(path, new=True) as desk:
-        digest = desk.model.digest()
+    with JournaledModel(path, new=True) as journaled_model:
+        digest = journaled_model.model.digest()
         with pytest.raises(TextError, match=message):
-            desk.change_categories("a", change, names, **more)
-        assert (desk.journal.last(), desk.model.digest()) == (0, digest)
+            journaled_model.change_categories("a", change, names, **more)
+        assert (journaled_model.journal.log.last_seq(), journaled_model.model.digest()) == (0, digest)
 
 
 def test_a_change_says_no_more_than_it_needs(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        desk.change_categories("a", "new", ["bees"], user="ada")
-        desk.change_categories("b", "rename", ["bees"], into="wasps", threshold=2.0)
-        record = desk.change_categories("c", "threshold", ["wasps"], threshold=2)
-        assert [record.body for record in desk.journal.records()] == [
+    with JournaledModel(path, new=True) as journaled_model:
+        journaled_model.change_categories("a", "new", ["bees"], user="ada")
+        journaled_model.change_categories("b", "rename", ["bees"], into="wasps", threshold=2.0)
+        record = journaled_model.change_categories("c", "threshold", ["wasps"], threshold=2)
+        assert [record.body for record in journaled_model.journal.log.read()] == [
             {"change": "new", "names": ["bees"]},
             {"change": "rename", "names": ["bees"], "into": "wasps"},
             {"change": "threshold", "names": ["wasps"], "threshold": 2.0},
         ]
-        assert record == desk.change_categories("c", "threshold", ["wasps"], threshold=2)
-        assert (desk.position, record.seq) == (3, 3)
-        assert desk.journal.by_id("a").user == "ada"  # type: ignore[union-attr]
+        assert record == journaled_model.change_categories("c", "threshold", ["wasps"], threshold=2)
+        assert (journaled_model.position, record.seq) == (3, 3)
+        assert journaled_model.journal.log.find("a").user == "ada"  # type: ignore[union-attr]
         with pytest.raises(RepeatedIdError, match="the id 'c' is that of record 3, which says something else"):
-            desk.correct("c", "gold", accept=["metal"])
+            journaled_model.correct("c", "gold", accept=["metal"])
         with pytest.raises(RepeatedIdError, match="the id 'c' is that of record 3, which says something else"):
-            desk.undo("c", [1])
+            journaled_model.undo("c", [1])
 
 
 def test_a_record_says_who_corrected_what_and_of_which_document(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        taught = desk.correct("a", "tin tin mine", accept=["metal", "metal"], user="ada", document="7")
-        record = desk.journal.by_id("a")
+    with JournaledModel(path, new=True) as journaled_model:
+        taught = journaled_model.correct("a", "tin tin mine", accept=["metal", "metal"], user="ada", document="7")
+        record = journaled_model.journal.log.find("a")
         assert record is not None
         assert (record.kind, record.user, record.text) == ("correction", "ada", "tin tin mine")
         assert record.body == {"accept": ["metal"], "reject": [], "document": "7"}
         assert record.features == [("tin", 2), ("mine", 1)]
-        assert record.digest == features_digest(FeatureCounts(["tin", "mine"], [2, 1]))
-        assert taught.record == desk.with_effect(record)
-        assert taught.correction is not None
-        repeated = desk.correct("a", "tin tin mine", accept=["metal"], document="7")
-        assert (repeated.record, repeated.correction, repeated.repeated) == (taught.record, None, True)
-        desk.forget_text(1)
-        assert desk.correct("a", "whatever it was", accept=["metal"], document="7").repeated  # nobody knows any more
+        assert record.digest == digest_features(FeatureCounts(["tin", "mine"], [2, 1]))
+        assert taught.record == journaled_model.attach_effect(record)
+        assert taught.changes is not None
+        repeated = journaled_model.correct("a", "tin tin mine", accept=["metal"], document="7")
+        assert (repeated.record, repeated.changes, repeated.is_repeated) == (taught.record, None, True)
+        journaled_model.forget_text(1)
+        assert journaled_model.correct(
+            "a", "whatever it was", accept=["metal"], document="7"
+        ).is_repeated  # nobody knows any more
 
 
 def test_a_model_that_has_learned_nothing_is_taught(tmp_path: Path) -> None:
     Categorizer(min_count=1).save(tmp_path / "new.thresher")
-    with JournaledModel(tmp_path / "new.thresher") as desk:
-        taught = desk.correct("a", "gold mine", categories=["metal"])
+    with JournaledModel(tmp_path / "new.thresher") as journaled_model:
+        taught = journaled_model.correct("a", "gold mine", categories=["metal"])
         assert taught.record.effect is not None
         assert (taught.record.effect["predicted"], taught.record.effect["mistakes"]) == ([], ["metal"])
-        assert desk.correct("b", "gold", categories=[]).record.effect["mistakes"] == ["metal"]  # type: ignore[index]
+        assert journaled_model.correct("b", "gold", categories=[]).record.effect["mistakes"] == ["metal"]  # type: ignore[index]
 
 
 def test_what_was_predicted_and_is_not_so_is_told_as_demoted(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        effect = desk.correct("a", "gold and silver", categories=["grain"]).record.effect
+    with JournaledModel(path, new=True) as journaled_model:
+        effect = journaled_model.correct("a", "gold and silver", categories=["grain"]).record.effect
         assert effect is not None
         assert (effect["mistakes"], effect["promoted"], effect["demoted"]) == (
             ["grain", "metal"],
             {"grain": 3},
             {"metal": 3},
         )
-        right = desk.correct("b", "crude oil", accept=["energy"]).record.effect
+        right = journaled_model.correct("b", "crude oil", accept=["energy"]).record.effect
         assert right is not None
         assert (right["predicted"], right["mistakes"], right["demoted"]) == (["energy"], [], {})
 
@@ -199,19 +205,23 @@ def test_what_was_predicted_and_is_not_so_is_told_as_demoted(path: Path) -> None
 def test_a_correction_of_too_many_categories_and_words_is_refused_before_it_is_kept(path: Path) -> None:
     text = " ".join(f"n{number}" for number in range(20_000))
     many = [f"c{number}" for number in range(1000)]
-    with JournaledModel(path, new=True) as desk:
-        before = desk.model.digest()
+    with JournaledModel(path, new=True) as journaled_model:
+        before = journaled_model.model.digest()
         with pytest.raises(
             TextError,
             match=r"^the correction is too large: 1,000 categories \(1,000 new\), 20,000 features, 12 in the model "
             r"\(name fewer categories at once\)$",
         ):
-            desk.correct("a", text, accept=many)
+            journaled_model.correct("a", text, accept=many)
         with pytest.raises(TextError, match="too large"):
-            desk.correct("a", text, categories=many)
-        assert (desk.position, desk.journal.last(), desk.model.digest()) == (0, 0, before)
-        desk.correct("a", "gold and silver", accept=many)
+            journaled_model.correct("a", text, categories=many)
+        assert (journaled_model.position, journaled_model.journal.log.last_seq(), journaled_model.model.digest()) == (
+            0,
+            0,
+            before,
+        )
+        journaled_model.correct("a", "gold and silver", accept=many)
         with pytest.raises(TextError, match=r"20,000 new features x 1,003 categories \(teach a part of the text\)$"):
-            desk.correct("b", text, accept=many[:10])
-        desk.correct("b", text[:100_000], accept=many[:10])
-        assert desk.position == 2
+            journaled_model.correct("b", text, accept=many[:10])
+        journaled_model.correct("b", text[:100_000], accept=many[:10])
+        assert journaled_model.position == 2

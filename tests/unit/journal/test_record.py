@@ -12,11 +12,12 @@ import pytest
 
 from thresher import Categorizer
 from thresher.errors import JournalError
-from thresher.journal.database import FILE, Journal
+from thresher.journal.database import FILE
+from thresher.journal.journal import Journal
 from thresher.journal.journaled_model import JournaledModel, journal_folder, skip
-from thresher.journal.record import DamagedError, pack, pack_features, seal, unpack, unpack_body, unpack_document
+from thresher.journal.record import DamagedError, Entry, pack, pack_features, seal, unpack, unpack_body, unpack_document
 from thresher.journal.schema import SEALED
-from thresher.web.review_documents import Pool
+from thresher.web.review_documents import ReviewDocuments
 
 GOOD: dict[str, Any] = {
     "seq": 7,
@@ -71,14 +72,16 @@ def test_a_column_that_holds_what_it_never_should_is_damaged(column: str, value:
 
 def test_a_record_whose_seal_is_gone_is_damaged(tmp_path: Path) -> None:
     with Journal(tmp_path / "j", create=True) as journal:
-        journal.append("a", "undo", "", {"seqs": []})
-        journal._connection.execute("PRAGMA writable_schema=1")
-        journal._connection.execute("UPDATE sqlite_schema SET sql = replace(sql, 'seal TEXT NOT NULL', 'seal TEXT')")
+        journal.append(Entry("a", "undo", "", {"seqs": []}))
+        journal.database._connection.execute("PRAGMA writable_schema=1")
+        journal.database._connection.execute(
+            "UPDATE sqlite_schema SET sql = replace(sql, 'seal TEXT NOT NULL', 'seal TEXT')"
+        )
     with Journal(tmp_path / "j") as journal:
-        journal._connection.execute("UPDATE records SET seal = NULL")
+        journal.database._connection.execute("UPDATE records SET seal = NULL")
         with pytest.raises(JournalError, match="record 1 is damaged: it is not what was written"):
-            journal.by_id("a")
-        assert journal.check() == [
+            journal.log.find("a")
+        assert journal.find_damage() == [
             "record 1 is damaged: it is not what was written (thresher journal skip MODEL 1 leaves it out)"
         ]
 
@@ -254,10 +257,10 @@ def spoil(path: Path, statement: str, *values: Any, sealed: bool = False) -> Non
 
 
 def test_a_journal_with_a_damaged_record_is_refused_until_it_is_skipped(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        desk.correct("a", "tin mine", accept=["metal"])
-        digest = desk.model.digest()
-        desk.correct("b", "silver mine", accept=["metal"])
+    with JournaledModel(path, new=True) as journaled_model:
+        journaled_model.correct("a", "tin mine", accept=["metal"])
+        digest = journaled_model.model.digest()
+        journaled_model.correct("b", "silver mine", accept=["metal"])
     for snapshot in journal_folder(path).glob("snapshot-*[1-9].thresher"):
         snapshot.unlink()
     spoil(path, "UPDATE records SET body = replace(body, 'accept', 'accepu') WHERE seq = 2")
@@ -266,12 +269,12 @@ def test_a_journal_with_a_damaged_record_is_refused_until_it_is_skipped(path: Pa
     skip(journal_folder(path), 2)
     with JournaledModel(path) as again:
         assert again.model.digest() == digest
-        assert [record.id for record in again.journal.records()][:2] == ["a", "b"]
+        assert [record.id for record in again.journal.log.read()][:2] == ["a", "b"]
 
 
 def test_neither_text_nor_features_that_are_others_now_are_learned(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        desk.correct("a", "tin mine", accept=["metal"])
+    with JournaledModel(path, new=True) as journaled_model:
+        journaled_model.correct("a", "tin mine", accept=["metal"])
     for snapshot in journal_folder(path).glob("snapshot-*[1-9].thresher"):
         snapshot.unlink()
     others = pack_features([("tin", 1), ("mind", 1)])
@@ -284,24 +287,28 @@ def test_neither_text_nor_features_that_are_others_now_are_learned(path: Path) -
 
 
 def test_bodies_are_of_the_corrections_that_stand(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        desk.correct("a", "tin mine", accept=["metal"])
-        desk.correct("b", "corn", categories=["grain"])
-        desk.change_categories("c", "new", ["wood"])
-        desk.undo("d", [1])
-        assert list(desk.journal.bodies()) == [(2, {"categories": ["grain"]})]
+    with JournaledModel(path, new=True) as journaled_model:
+        journaled_model.correct("a", "tin mine", accept=["metal"])
+        journaled_model.correct("b", "corn", categories=["grain"])
+        journaled_model.change_categories("c", "new", ["wood"])
+        journaled_model.undo("d", [1])
+        assert list(journaled_model.journal.corrections.read_bodies()) == [(2, {"categories": ["grain"]})]
     spoil(path, "UPDATE records SET body = '[]' WHERE seq = 2")
     with Journal(journal_folder(path)) as journal, pytest.raises(JournalError, match=r"sqlite3: record 2 is damaged"):
-        list(journal.bodies())
+        list(journal.corrections.read_bodies())
 
 
 def test_a_damaged_document_to_review_is_refused(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        Pool(desk.journal).add([("1", "tin mine"), ("2", {"title": "oil"})])
-        assert [document.text for document in Pool(desk.journal).documents.values()] == ["tin mine", {"title": "oil"}]
+    with JournaledModel(path, new=True) as journaled_model:
+        ReviewDocuments(journaled_model.journal.queue).add([("1", "tin mine"), ("2", {"title": "oil"})])
+        documents = ReviewDocuments(journaled_model.journal.queue).by_id.values()
+        assert [document.text for document in documents] == ["tin mine", {"title": "oil"}]
     spoil(path, "UPDATE documents SET text = '{\"title\": 3}' WHERE id = '2'")
-    with JournaledModel(path) as desk, pytest.raises(JournalError, match=r"sqlite3: document '2' to review is damaged"):
-        Pool(desk.journal)
+    with (
+        JournaledModel(path) as journaled_model,
+        pytest.raises(JournalError, match=r"sqlite3: document '2' to review is damaged"),
+    ):
+        ReviewDocuments(journaled_model.journal.queue)
 
 
 def test_what_sqlite_quotes_of_a_damaged_file_is_shown_in_one_line(path: Path) -> None:

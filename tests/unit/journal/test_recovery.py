@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from support.journaled_models import CATEGORIES, TEXTS, execute, interrupt, new_desk_model, positions, teach
+from support.journaled_models import CATEGORIES, TEXTS, execute, interrupt, new_small_model, positions, teach
 from thresher import Categorizer
 from thresher.errors import JournalError
-from thresher.journal.database import Journal
+from thresher.journal.journal import Journal
 from thresher.journal.journaled_model import JournaledModel, journal_folder
 from thresher.journal.recovery import prepared_folder
 from thresher.journal.snapshots import snapshot_path
@@ -21,7 +21,7 @@ from thresher.model_file.io import read_model
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return new_desk_model(tmp_path)
+    return new_small_model(tmp_path)
 
 
 # Beginning, and coming back.
@@ -29,25 +29,28 @@ def path(tmp_path: Path) -> Path:
 
 def test_a_journal_begins_with_the_model_as_it_is(path: Path) -> None:
     digest = Categorizer.load(path).digest()
-    with JournaledModel(path, new=True) as desk:
-        assert (desk.journal.fact("base"), desk.journal.fact("written")) == (digest, digest)
+    with JournaledModel(path, new=True) as journaled_model:
+        assert (journaled_model.journal.facts.get("base"), journaled_model.journal.facts.get("written")) == (
+            digest,
+            digest,
+        )
         assert Categorizer.load(journal_folder(path) / "snapshot-0000000000.thresher").digest() == digest
-        assert desk.path == path
-        written = desk.write_model()
+        assert journaled_model.path == path
+        written = journaled_model.write_model()
         assert "journal" not in read_model(journal_folder(path) / "snapshot-0000000000.thresher").about
         assert read_model(path).about["journal"] == digest
-        teach(desk, 1)
-        later = desk.write_model()
-        assert desk.journal.fact("written") == later != written
-        assert desk.journal.fact("base") == digest
+        teach(journaled_model, 1)
+        later = journaled_model.write_model()
+        assert journaled_model.journal.facts.get("written") == later != written
+        assert journaled_model.journal.facts.get("base") == digest
 
 
 def test_a_journal_stands_where_it_is_told_to(path: Path, tmp_path: Path) -> None:
-    with JournaledModel(path, tmp_path / "elsewhere", new=True) as desk:
-        teach(desk, 1)
+    with JournaledModel(path, tmp_path / "elsewhere", new=True) as journaled_model:
+        teach(journaled_model, 1)
     assert not journal_folder(path).exists()
-    with JournaledModel(path, str(tmp_path / "elsewhere")) as desk:
-        assert desk.position == 1
+    with JournaledModel(path, str(tmp_path / "elsewhere")) as journaled_model:
+        assert journaled_model.position == 1
 
 
 @pytest.mark.parametrize("model", ["", ".", "/"])
@@ -57,20 +60,20 @@ def test_what_has_no_name_has_no_journal(model: str) -> None:
 
 
 def test_a_journal_is_enough_where_the_model_file_is_gone(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 3)
-        digest = desk.model.digest()
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 3)
+        digest = journaled_model.model.digest()
     path.unlink()
     with JournaledModel(path) as again:
         assert again.model.digest() == digest == again.write_model()
 
 
 def test_a_model_written_and_not_noted_is_noted_at_the_next_start(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 3)
-        desk.model.save(path)
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 3)
+        journaled_model.model.save(path)
     with JournaledModel(path) as again:
-        assert again.journal.fact("written") == again.model.digest()
+        assert again.journal.facts.get("written") == again.model.digest()
         teach(again, 1, first=3)
     with JournaledModel(path) as again:  # the file is older than the journal, which knows it
         assert again.position == 4
@@ -79,10 +82,10 @@ def test_a_model_written_and_not_noted_is_noted_at_the_next_start(path: Path) ->
 def test_whatever_fails_while_a_desk_opens_gives_the_journal_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     JournaledModel(path, new=True).close()
     with monkeypatch.context() as patch:
-        patch.setattr("thresher.journal.journaled_model.restored", lambda *_: [][0])
+        patch.setattr("thresher.journal.journaled_model.restore_newest", lambda *_: [][0])
         with pytest.raises(IndexError):
             JournaledModel(path)
-        patch.setattr("thresher.journal.journaled_model.restored", interrupt)
+        patch.setattr("thresher.journal.journaled_model.restore_newest", interrupt)
         with pytest.raises(KeyboardInterrupt):
             JournaledModel(path)
     JournaledModel(path).close()
@@ -93,8 +96,8 @@ def test_a_kill_before_there_is_a_journal_leaves_nothing_that_stops_the_next_sta
     folder.mkdir()
     for name in ("lock", "journal.sqlite3", "journal.sqlite3-wal", "service.json", ".snapshot-0.thresher.tmp"):
         (folder / name).touch()
-    with JournaledModel(path) as desk:
-        teach(desk, 1)
+    with JournaledModel(path) as journaled_model:
+        teach(journaled_model, 1)
     assert not list(path.parent.glob("*.left-*"))
 
 
@@ -115,37 +118,37 @@ def test_what_is_left_of_a_journal_is_moved_aside_under_a_name_of_its_own(path: 
 def test_a_desk_that_failed_writes_no_snapshot_and_takes_nothing_more(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk = JournaledModel(path, new=True)
-    teach(desk, 2)
+    journaled_model = JournaledModel(path, new=True)
+    teach(journaled_model, 2)
     with monkeypatch.context() as patch:
         patch.setattr("thresher.journal.replay.apply", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            desk.correct("a", "tin mine", accept=["metal"])
-    assert (desk.failed_at, desk.position) == (3, 2)
+            journaled_model.correct("a", "tin mine", accept=["metal"])
+    assert (journaled_model.failed_at, journaled_model.position) == (3, 2)
     for act in (
-        lambda: desk.undo("u", [1]),
-        lambda: desk.change_categories("n", "new", ["bees"]),
-        lambda: desk.correct("a", "tin mine", accept=["metal"]),
-        desk.snapshot,
-        desk.write_model,
+        lambda: journaled_model.undo("u", [1]),
+        lambda: journaled_model.change_categories("n", "new", ["bees"]),
+        lambda: journaled_model.correct("a", "tin mine", accept=["metal"]),
+        journaled_model.write_snapshot,
+        journaled_model.write_model,
     ):
         with pytest.raises(JournalError, match=r"^record 3 is kept and was not applied \(start again to replay it\)"):
             act()
-    desk.close()
+    journaled_model.close()
     assert positions(path) == [0]
     with JournaledModel(path) as again:
         assert again.position == 3
-        assert [record.effect is None for record in again.journal.records()] == [False, False, True]
-        assert again.with_effect(next(again.journal.records(2))).effect is not None
+        assert [record.effect is None for record in again.journal.log.read()] == [False, False, True]
+        assert again.attach_effect(next(again.journal.log.read(2))).effect is not None
 
 
 def test_the_journal_is_given_up_though_the_last_snapshot_fails(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = JournaledModel(path, new=True)
-    teach(desk, 1)
+    journaled_model = JournaledModel(path, new=True)
+    teach(journaled_model, 1)
     with monkeypatch.context() as patch:
         patch.setattr(Categorizer, "save", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            desk.close()
+            journaled_model.close()
     JournaledModel(path).close()
 
 
@@ -166,37 +169,37 @@ def usual_umask() -> Iterator[None]:
 @pytest.mark.usefixtures("usual_umask")
 def test_a_model_file_is_private_once_its_journal_has_written_it(path: Path) -> None:
     path.chmod(0o644)
-    with JournaledModel(path, new=True) as desk:
+    with JournaledModel(path, new=True) as journaled_model:
         assert mode_of(path) == 0o644  # nobody has taught it anything yet
-        teach(desk, 1)
-        desk.write_model()
+        teach(journaled_model, 1)
+        journaled_model.write_model()
         assert mode_of(path) == 0o600
-        assert mode_of(desk.snapshot()) == 0o640
-        assert mode_of(snapshot_path(desk.journal.folder, 0)) == 0o640
+        assert mode_of(journaled_model.write_snapshot()) == 0o640
+        assert mode_of(snapshot_path(journaled_model.journal.folder, 0)) == 0o640
 
 
 @pytest.mark.usefixtures("usual_umask")
 def test_what_the_owner_lets_others_do_with_a_model_later_stays(path: Path) -> None:
     path.chmod(0o644)
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 1)
-        desk.write_model()
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 1)
+        journaled_model.write_model()
     for mode in (0o640, 0o644, 0o400):
         path.chmod(mode)
-        with JournaledModel(path) as desk:
-            teach(desk, 1, first=desk.position)
-            desk.write_model()
+        with JournaledModel(path) as journaled_model:
+            teach(journaled_model, 1, first=journaled_model.position)
+            journaled_model.write_model()
         assert mode_of(path) == mode
 
 
 @pytest.mark.usefixtures("usual_umask")
 def test_a_model_file_that_is_gone_is_written_as_a_private_one(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 1)
-        desk.write_model()
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 1)
+        journaled_model.write_model()
         path.chmod(0o644)
         path.unlink()
-        desk.write_model()
+        journaled_model.write_model()
         assert mode_of(path) == 0o600
 
 
@@ -205,13 +208,13 @@ def test_a_model_file_that_could_not_be_written_is_private_when_it_is(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path.chmod(0o644)
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 1)
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 1)
         with monkeypatch.context() as patch:
             patch.setattr(Categorizer, "save", interrupt)
             with pytest.raises(KeyboardInterrupt):
-                desk.write_model()
-        desk.write_model()
+                journaled_model.write_model()
+        journaled_model.write_model()
         assert mode_of(path) == 0o600
 
 
@@ -219,8 +222,8 @@ def test_a_model_file_that_could_not_be_written_is_private_when_it_is(
 
 
 def test_records_without_what_they_began_with_are_refused(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 2)
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 2)
     for file in journal_folder(path).glob("snapshot-*2.thresher"):
         file.unlink()
     execute(path, "DELETE FROM facts WHERE name = 'base'")
@@ -239,27 +242,27 @@ def test_a_journal_that_was_begun_with_another_model_and_never_used_is_refused(p
 
 
 def test_a_record_that_is_marked_as_undone_by_none_that_says_so_is_refused(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 3)
-        with desk.journal.transaction():
-            desk.journal._change(2, "undone_by", 3)
-        desk.journal.close()
-        desk._snapshot_at = desk.position
-        desk.effects = {}
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 3)
+        with journaled_model.journal.database.transaction():
+            journaled_model.journal.log._change(2, "undone_by", 3)
+        journaled_model.journal.close()
+        journaled_model._snapshot_at = journaled_model.position
+        journaled_model.unwritten_effects = {}
     with pytest.raises(JournalError, match=r"record 2 is not marked as it was undone \(damaged\)"):
         JournaledModel(path)
     with Journal(journal_folder(path)) as journal:
-        assert journal.check() == ["record 2 is not marked as it was undone"]
+        assert journal.find_damage() == ["record 2 is not marked as it was undone"]
 
 
 def test_a_model_that_someone_else_wrote_meanwhile_is_not_overwritten(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 3)
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 3)
         trained = Categorizer(min_count=1).fit(["one text", "another"], ["a", "b"]).save(path)
         with pytest.raises(
             JournalError, match=rf"another process wrote model {trained[:12]} here \(it is left as it is"
         ):
-            desk.write_model()
+            journaled_model.write_model()
     assert Categorizer.load(path).digest() == trained
     with pytest.raises(JournalError, match="this is not the model of"):
         JournaledModel(path)
@@ -273,14 +276,14 @@ def test_a_model_that_someone_else_wrote_meanwhile_is_not_overwritten(path: Path
 
 def prepare(path: Path) -> str:
     """Prepare a journal for the model in a file, as a reload does; returns the digest of the model."""
-    with JournaledModel(path, prepared_folder(journal_folder(path)), new=True) as desk:
-        return desk.model.digest()
+    with JournaledModel(path, prepared_folder(journal_folder(path)), new=True) as journaled_model:
+        return journaled_model.model.digest()
 
 
 def test_a_prepared_journal_is_taken_for_the_model_that_it_is_of(path: Path) -> None:
     digest = prepare(path)
-    with JournaledModel(path) as desk:
-        assert desk.journal.fact("base") == digest
+    with JournaledModel(path) as journaled_model:
+        assert journaled_model.journal.facts.get("base") == digest
     assert not prepared_folder(journal_folder(path)).exists()
 
 
@@ -292,6 +295,6 @@ def test_a_prepared_journal_of_another_model_is_left_alone(path: Path, damaged: 
         snapshot_path(prepared, 0).write_bytes(b"nonsense")
     else:
         Categorizer(min_count=1).fit(TEXTS[:12], CATEGORIES[:12]).save(path)
-    with JournaledModel(path) as desk:
-        assert desk.journal.fact("base") == Categorizer.load(path).digest()
+    with JournaledModel(path) as journaled_model:
+        assert journaled_model.journal.facts.get("base") == Categorizer.load(path).digest()
     assert Journal.is_in(prepared)

@@ -7,18 +7,11 @@ import pytest
 
 from support.corpora import made_up
 from thresher import Categorizer
-from thresher.errors import JournalError, TextError
+from thresher.errors import TextError
 from thresher.journal.journaled_model import JournaledModel
+from thresher.journal.prepared_correction import PreparedCorrection, digest_features, prepare_record
 from thresher.journal.record import Record
-from thresher.journal.replay import (
-    apply,
-    apply_and_describe,
-    change_categories,
-    features_digest,
-    needed_features,
-    text_of,
-    wrong_of,
-)
+from thresher.journal.replay import apply, apply_and_describe, change_categories, find_mistakes, needed_features
 from thresher.model.explanations import Correction
 from thresher.text.vectorizer import FeatureCounts
 
@@ -33,7 +26,11 @@ def taught() -> Categorizer:
 def correction(text: Any, features: FeatureCounts | None = None, **body: Any) -> Record:
     found = features or taught().state.features.found_in(text)
     pairs = list(zip(*found, strict=True))
-    return Record(7, "a", "correction", "", "", body, text, pairs, features_digest(found), None)
+    return Record(7, "a", "correction", "", "", body, text, pairs, digest_features(found), None)
+
+
+def prepared(model: Categorizer, record: Record) -> PreparedCorrection | None:
+    return prepare_record(model.state, record, [])
 
 
 def change(**body: Any) -> Record:
@@ -52,17 +49,13 @@ def test_features_stand_for_their_text() -> None:
         assert one.digest() == other.digest()
 
 
-def test_the_digest_of_features_depends_on_names_counts_and_order() -> None:
-    found = [FeatureCounts(["a", "b"], [1, 2]), FeatureCounts(["b", "a"], [2, 1]), FeatureCounts(["a", "b"], [1, 3])]
-    assert len({features_digest(one) for one in found}) == 3
-
-
 # Applying.
 
 
 def test_some_categories_are_learned_and_others_left_alone() -> None:
     one, other = taught(), taught()
-    found = apply(one, correction("gold and wheat", accept=["grain"], reject=["metal"]), "gold and wheat")
+    record = correction("gold and wheat", accept=["grain"], reject=["metal"])
+    found = apply(one, record, prepared(one, record))
     assert found == other.learn("gold and wheat", accept=["grain"], reject=["metal"])
     assert one.digest() == other.digest()
 
@@ -70,10 +63,10 @@ def test_some_categories_are_learned_and_others_left_alone() -> None:
 def test_all_categories_are_learned_and_told_of_those_watched() -> None:
     one, other, third = taught(), taught(), taught()
     record = correction("gold and silver", categories=["grain"])
-    found = apply(one, record, "gold and silver", watched=["metal", "grain"])
+    found = apply(one, record, prepared(one, record), watched=["metal", "grain"])
     assert found is not None
     assert (list(found.promoted), list(found.demoted)) == (["grain"], ["metal"])
-    untold = apply(third, record, "gold and silver")
+    untold = apply(third, record, prepared(third, record))
     assert untold is not None
     assert untold.demoted == {}
     other.learn("gold and silver", ["grain"], ["metal"], complete=True)
@@ -141,7 +134,8 @@ def test_what_is_no_change_of_categories_changes_nothing(body: dict[str, Any], m
 
 def test_what_was_predicted_before_and_what_changed_is_told() -> None:
     model, text = taught(), "gold and silver"
-    found, effect = apply_and_describe(model, correction(text, accept=["grain"], reject=["metal", "energy"]), text)
+    record = correction(text, accept=["grain"], reject=["metal", "energy"])
+    found, effect = apply_and_describe(model, record, prepared(model, record))
     assert effect is not None
     assert found is not None
     assert effect["predicted"] == ["metal"]
@@ -154,18 +148,16 @@ def test_words_are_counted_and_runs_of_letters_only_where_there_is_nothing_else(
     texts, names = made_up(60, single=True)
     model = Categorizer(preset="fast", min_count=1, analyser="words+chars:3-3").fit(texts, names)
     text = "wheat oil"
-    found, effect = apply_and_describe(
-        model, correction(text, model.state.features.found_in(text), categories=["trade"]), text
-    )
+    record = correction(text, model.state.features.found_in(text), categories=["trade"])
+    found, effect = apply_and_describe(model, record, prepared(model, record))
     assert found is not None
     assert effect is not None
     changed = [change.name for change in found.promoted["trade"]]
     assert len(changed) > 2
     assert effect["promoted"]["trade"] == 2
     letters = Categorizer(preset="fast", min_count=1, analyser="chars:3-3").fit(texts, names)
-    found, effect = apply_and_describe(
-        letters, correction(text, letters.state.features.found_in(text), categories=["trade"]), text
-    )
+    record = correction(text, letters.state.features.found_in(text), categories=["trade"])
+    found, effect = apply_and_describe(letters, record, prepared(letters, record))
     assert found is not None
     assert effect is not None
     assert effect["promoted"]["trade"] == len(found.promoted["trade"]) > 2
@@ -186,56 +178,28 @@ def test_words_are_counted_and_ranked_as_in_a_list_of_all_changes(analyser: str)
 
 
 def test_a_correction_whose_effect_does_not_fit_into_memory_is_applied(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, text, record = taught(), "gold and silver", correction("gold and silver", accept=["grain"], reject=[])
+    model, record = taught(), correction("gold and silver", accept=["grain"], reject=[])
     expected = taught()
-    apply(expected, record, text)
+    apply(expected, record, prepared(expected, record))
 
     def count(_: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr(Correction, "count_promoted", count)
-    assert apply_and_describe(model, record, text) == (None, None)
+    assert apply_and_describe(model, record, prepared(model, record)) == (None, None)
     assert model.digest() == expected.digest()
 
 
 def test_a_model_that_knows_nothing_predicted_nothing() -> None:
-    _, effect = apply_and_describe(Categorizer(min_count=1), correction("gold", categories=["metal"]), "gold")
+    model, record = Categorizer(min_count=1), correction("gold", categories=["metal"])
+    _, effect = apply_and_describe(model, record, prepared(model, record))
     assert effect is not None
     assert (effect["predicted"], effect["mistakes"]) == ([], ["metal"])
 
 
 def test_what_is_wrong_was_accepted_and_not_predicted_or_the_other_way_round() -> None:
     body = {"accept": ["a", "b"], "reject": ["c", "d"]}
-    assert wrong_of(["b", "c", "e"], body) == {"a", "c"}
-
-
-# Texts and features.
-
-
-def test_a_text_that_has_the_features_kept_is_learned_from() -> None:
-    remarks: list[str] = []
-    assert text_of(taught(), correction("tin mine", accept=["metal"]), remarks) == "tin mine"
-    assert text_of(taught(), change(change="retire", names=["grain"]), remarks) is None
-    assert remarks == []
-
-
-def test_where_the_text_is_gone_or_has_other_features_those_kept_are_taken() -> None:
-    remarks: list[str] = []
-    kept = FeatureCounts(["tin", "mine"], [2, 1])
-    assert text_of(taught(), correction(None, kept, accept=["metal"]), remarks) == kept
-    assert remarks == []
-    assert text_of(taught(), correction("other words", kept, accept=["metal"]), remarks) == kept
-    assert remarks == ["record 7: its text now has other features; those kept are taken"]
-
-
-def test_features_that_are_not_those_kept_are_refused() -> None:
-    record = correction("tin", FeatureCounts(["tin"], [1]), accept=["metal"])
-    for other in ([("tin", 2)], [], None):
-        changed = record._replace(text="lead", features=other)
-        with pytest.raises(JournalError, match=r"^its features are not those that were kept$"):
-            text_of(taught(), changed, [])
-    with pytest.raises(JournalError, match=r"^its features are not those that were kept$"):
-        text_of(taught(), record._replace(text=None, features=None), [])
+    assert find_mistakes(["b", "c", "e"], body) == {"a", "c"}
 
 
 def test_a_replay_needs_all_features_and_the_order_of_those_that_the_first_model_did_not_know() -> None:
@@ -246,7 +210,7 @@ def test_a_replay_needs_all_features_and_the_order_of_those_that_the_first_model
     record = correction(text, model.state.features.found_in(text), accept=["metal"], reject=[])
     needed = needed_features(record, first)
     assert needed == [("and", 1), ("gold", 1), ("silver", 1), ("zinc", 2), ("ore", 1), ("dust", 1)]
-    apply(first, record, text_of(first, record._replace(text=None, features=needed), []))
+    apply(first, record, prepared(first, record._replace(text=None, features=needed)))
     assert first.digest() == model.digest()
     assert needed_features(record._replace(undone_by=9), taught()) == []
 
@@ -256,15 +220,15 @@ def test_undo_gives_the_same_model_though_a_text_was_forgotten_while_the_vocabul
     for is_forgotten in (False, True):
         path = tmp_path / f"{is_forgotten}.thresher"
         Categorizer(min_count=1, max_features=14).fit(TEXTS, CATEGORIES).save(path)
-        with JournaledModel(path) as desk:
-            desk.correct("a", "ships sail harbour pier dock crude", accept=["metal"])
-            desk.correct("b", "bosun mast keel crude", accept=["grain"])
-            assert "bosun" not in desk.model.state.features.names
+        with JournaledModel(path) as journaled_model:
+            journaled_model.correct("a", "ships sail harbour pier dock crude", accept=["metal"])
+            journaled_model.correct("b", "bosun mast keel crude", accept=["grain"])
+            assert "bosun" not in journaled_model.model.state.features.names
             if is_forgotten:
-                desk.forget_text(2)
-            desk.undo("c", [1])
-            assert "bosun" in desk.model.state.features.names
-            digests.append(desk.model.digest())
+                journaled_model.forget_text(2)
+            journaled_model.undo("c", [1])
+            assert "bosun" in journaled_model.model.state.features.names
+            digests.append(journaled_model.model.digest())
     assert digests[0] == digests[1]
 
 
@@ -273,9 +237,9 @@ def test_a_correction_is_applied_though_there_is_no_memory_to_predict_its_text(m
         raise MemoryError
 
     one, other, record = taught(), taught(), correction("tin mine", accept=["tin"], reject=[])
-    apply(one, record, "tin mine")
+    apply(one, record, prepared(one, record))
     monkeypatch.setattr(Categorizer, "predict", fail)
-    found, effect = apply_and_describe(other, record, "tin mine")
+    found, effect = apply_and_describe(other, record, prepared(other, record))
     assert found is not None
     assert effect is None
     assert one.digest() == other.digest()

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from thresher.errors import JournalError
-from thresher.journal.database import FILE, Journal
+from thresher.journal.database import FILE
+from thresher.journal.journal import Journal
+from thresher.journal.record import Entry
 
 
 @pytest.fixture
@@ -18,10 +20,10 @@ def folder(tmp_path: Path) -> Path:
 def test_what_durability_rests_on_is_set(folder: Path) -> None:
     with Journal(folder, create=True) as journal:
         found = {
-            name: journal._connection.execute(f"PRAGMA {name}").fetchone()[0]
+            name: journal.database._connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("journal_mode", "synchronous", "locking_mode", "mmap_size", "foreign_keys", "busy_timeout")
         }
-        assert journal._connection.isolation_level is None  # no transaction begins by itself
+        assert journal.database._connection.isolation_level is None  # no transaction begins by itself
     wanted = {"journal_mode": "wal", "synchronous": 2, "locking_mode": "exclusive", "mmap_size": 0, "foreign_keys": 1}
     assert found == wanted | {"busy_timeout": 0}
     assert not (folder / f"{FILE}-shm").exists()
@@ -47,13 +49,13 @@ def test_settings_are_those_that_durability_needs(folder: Path, monkeypatch: pyt
 def test_the_first_version_gets_its_seals(folder: Path) -> None:
     with Journal(folder, create=True) as journal:
         record = journal.append(
-            "a", "correction", "ada", {"accept": ["a"], "reject": []}, text="z", features=[("z", 1)]
+            Entry("a", "correction", "ada", {"accept": ["a"], "reject": []}, text="z", features=[("z", 1)])
         )
     _make_older(folder)
     _execute(folder / FILE, "ALTER TABLE records DROP COLUMN seal")
     _execute(folder / FILE, "PRAGMA user_version=1")
     with Journal(folder) as journal:
-        assert list(journal.records()) == [record]
+        assert list(journal.log.read()) == [record]
     Journal(folder).close()  # once
 
 
@@ -61,17 +63,17 @@ def test_the_second_version_gets_its_mistakes(folder: Path) -> None:
     with Journal(folder, create=True) as journal:
         for number in range(4):
             journal.append(
-                f"{number}", "correction", "", {"accept": ["a"], "reject": []}, text="z", features=[("z", 1)]
+                Entry(f"{number}", "correction", "", {"accept": ["a"], "reject": []}, text="z", features=[("z", 1)])
             )
         effect: dict[str, Any] = {"predicted": [], "promoted": {}, "demoted": {}}
-        journal.keep_effects({1: effect | {"mistakes": ["a", "b"]}, 2: effect | {"mistakes": []}})
-        journal.keep_effects({4: effect | {"mistakes": ["b"]}})
+        journal.effects.write({1: effect | {"mistakes": ["a", "b"]}, 2: effect | {"mistakes": []}})
+        journal.effects.write({4: effect | {"mistakes": ["b"]}})
     _make_older(folder)
     _execute(folder / FILE, "UPDATE effects SET effect = 'damaged' WHERE seq = 4")
     _execute(folder / FILE, "PRAGMA user_version=2")
     with Journal(folder) as journal:
-        assert [record.seq for record in journal.mistakes_of(["a"], 10)] == [1]
-        assert [record.seq for record in journal.mistakes_of(["b"], 10)] == [1]
+        assert [record.seq for record in journal.corrections.read_mistakes(["a"], 10)] == [1]
+        assert [record.seq for record in journal.corrections.read_mistakes(["b"], 10)] == [1]
 
 
 def _make_older(folder: Path) -> None:
@@ -98,7 +100,7 @@ def test_a_setting_that_does_not_hold_is_refused(folder: Path, monkeypatch: pyte
 )
 def test_a_foreign_file_is_refused(folder: Path, spoil: object, message: str) -> None:
     with Journal(folder, create=True) as journal:
-        journal.append("a", "correction", "ada", {"accept": ["a"], "reject": []}, text="z", features=[("z", 1)])
+        journal.append(Entry("a", "correction", "ada", {"accept": ["a"], "reject": []}, text="z", features=[("z", 1)]))
     spoil(folder / FILE)  # type: ignore[operator]
     with pytest.raises(JournalError, match=message):
         Journal(folder)

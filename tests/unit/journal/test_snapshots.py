@@ -9,26 +9,25 @@ from typing import Any
 
 import pytest
 
-from support.journaled_models import execute, interrupt, new_desk_model, positions, teach
+from support.journaled_models import execute, interrupt, new_small_model, positions, teach
 from thresher import Categorizer
 from thresher.errors import JournalBrokenError, JournalFullError, LemmatizerError
-from thresher.journal.database import Journal
 from thresher.journal.journaled_model import JournaledModel, journal_folder
-from thresher.journal.snapshots import backup, note, position_of, snapshot_path
+from thresher.journal.snapshots import backup, note_snapshot, position_of, snapshot_path
 from thresher.text import lemmas
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return new_desk_model(tmp_path)
+    return new_small_model(tmp_path)
 
 
 def test_a_snapshot_comes_after_so_many_corrections(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 3)
-    with JournaledModel(path, new=True) as desk:
+    with JournaledModel(path, new=True) as journaled_model:
         kept = []
         for i in range(10):
-            teach(desk, 1, first=i)
+            teach(journaled_model, 1, first=i)
             kept.append(positions(path)[1:])  # the first, of the model that was taught, always stays
         assert kept == [[], [], [3], [3], [3], [3, 6], [3, 6], [3, 6], [6, 9], [6, 9]]
     assert positions(path) == [0, 9, 10]
@@ -45,17 +44,17 @@ def test_a_snapshot_that_finds_no_room_is_tried_again_later(path: Path, monkeypa
         tried.append(target)
         raise OSError(errno.ENOSPC, "No space left on device", str(target))
 
-    with JournaledModel(path, new=True) as desk:
+    with JournaledModel(path, new=True) as journaled_model:
         with monkeypatch.context() as patch:
             patch.setattr(Categorizer, "save", full)
-            teach(desk, 8)
+            teach(journaled_model, 8)
         assert [file.name for file in tried] == ["snapshot-0000000003.thresher", "snapshot-0000000006.thresher"]
-        assert len(desk.remarks) == 2
-        assert desk.remarks[0].startswith("[Errno 28] No space left on device")
-        assert desk.remarks[0].endswith("(a snapshot could not be written; nothing is lost)")
-        teach(desk, 1, first=8)
-        assert (desk.journal.last(), positions(path)) == (9, [0, 9])
-        digest = desk.model.digest()
+        assert len(journaled_model.remarks) == 2
+        assert journaled_model.remarks[0].startswith("[Errno 28] No space left on device")
+        assert journaled_model.remarks[0].endswith("(a snapshot could not be written; nothing is lost)")
+        teach(journaled_model, 1, first=8)
+        assert (journaled_model.journal.log.last_seq(), positions(path)) == (9, [0, 9])
+        digest = journaled_model.model.digest()
     with JournaledModel(path) as again:
         assert again.model.digest() == digest
 
@@ -63,15 +62,15 @@ def test_a_snapshot_that_finds_no_room_is_tried_again_later(path: Path, monkeypa
 def test_a_snapshot_that_finds_no_room_for_effects_is_tried_again_later(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(journal: Journal, effects: object) -> None:
+    def full(*_: object) -> None:
         raise JournalFullError("full")
 
     monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 2)
-    with JournaledModel(path, new=True) as desk:
+    with JournaledModel(path, new=True) as journaled_model:
         with monkeypatch.context() as patch:
-            patch.setattr(Journal, "keep_effects", full)
-            teach(desk, 3)
-        assert desk.remarks == ["full (a snapshot could not be written; nothing is lost)"]
+            patch.setattr(JournaledModel, "write_effects", full)
+            teach(journaled_model, 3)
+        assert journaled_model.remarks == ["full (a snapshot could not be written; nothing is lost)"]
 
 
 def test_a_desk_that_finds_no_room_at_its_end_has_lost_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,24 +78,24 @@ def test_a_desk_that_finds_no_room_at_its_end_has_lost_nothing(path: Path, monke
         raise JournalFullError("full")
 
     with monkeypatch.context() as patch:
-        with JournaledModel(path, new=True) as desk:
-            teach(desk, 5)
-            digest = desk.model.digest()
-            patch.setattr(Journal, "keep_effects", full)
-        assert desk.remarks == ["full (a snapshot could not be written; nothing is lost)"] * 2
+        with JournaledModel(path, new=True) as journaled_model:
+            teach(journaled_model, 5)
+            digest = journaled_model.model.digest()
+            patch.setattr(JournaledModel, "write_effects", full)
+        assert journaled_model.remarks == ["full (a snapshot could not be written; nothing is lost)"] * 2
     with JournaledModel(path) as again:
         assert (again.model.digest(), again.remarks) == (digest, [])
-        assert all(record.effect for record in map(again.with_effect, again.journal.records()))
+        assert all(record.effect for record in map(again.attach_effect, again.journal.log.read()))
 
 
 def test_an_error_that_is_no_lack_of_room_is_not_passed_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 1)
-    desk = JournaledModel(path, new=True)
+    journaled_model = JournaledModel(path, new=True)
     monkeypatch.setattr(Categorizer, "save", lambda *_, mode: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        desk.correct("a", "tin mine", accept=["metal"])
-    assert desk.journal.last() == 1
-    desk.journal.close()
+        journaled_model.correct("a", "tin mine", accept=["metal"])
+    assert journaled_model.journal.log.last_seq() == 1
+    journaled_model.journal.close()
 
 
 def test_a_disk_that_fails_under_a_snapshot_is_not_passed_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,41 +103,41 @@ def test_a_disk_that_fails_under_a_snapshot_is_not_passed_over(path: Path, monke
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 1)
-    desk = JournaledModel(path, new=True)
+    journaled_model = JournaledModel(path, new=True)
     with monkeypatch.context() as patch:
         patch.setattr(Categorizer, "save", broken)
         with pytest.raises(JournalBrokenError, match="look after the disk, then start again"):
-            desk.correct("a", "tin mine", accept=["metal"])
-    desk.journal.close()
+            journaled_model.correct("a", "tin mine", accept=["metal"])
+    journaled_model.journal.close()
     with JournaledModel(path) as again:
-        assert again.correct("a", "tin mine", accept=["metal"]).repeated
+        assert again.correct("a", "tin mine", accept=["metal"]).is_repeated
 
 
 def test_a_snapshot_of_another_journal_is_not_taken(path: Path, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     other = shutil.copy(path, tmp_path / "other" / path.name)
     for model, first in ((path, 0), (other, 5)):
-        with JournaledModel(model, new=True) as desk:
-            teach(desk, 12, first=first)
-            digest = desk.model.digest()
+        with JournaledModel(model, new=True) as journaled_model:
+            teach(journaled_model, 12, first=first)
+            digest = journaled_model.model.digest()
     shutil.copy(journal_folder(other) / "journal.sqlite3", journal_folder(path))
     newest = snapshot_path(journal_folder(path), 12)
-    with JournaledModel(path) as desk:
-        assert desk.model.digest() == digest == desk.replayed_digest()
-        assert desk.remarks[0] == f"{newest}: is not what this journal made (an older snapshot is taken)"
+    with JournaledModel(path) as journaled_model:
+        assert journaled_model.model.digest() == digest == journaled_model.compute_replayed_digest()
+        assert journaled_model.remarks[0] == f"{newest}: is not what this journal made (an older snapshot is taken)"
 
 
 def test_a_snapshot_that_was_not_noted_is_not_taken_and_does_no_harm(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk = JournaledModel(path, new=True)
-    teach(desk, 4)
-    digest = desk.model.digest()
+    journaled_model = JournaledModel(path, new=True)
+    teach(journaled_model, 4)
+    digest = journaled_model.model.digest()
     with monkeypatch.context() as patch:
-        patch.setattr("thresher.journal.journaled_model.note", interrupt)
+        patch.setattr("thresher.journal.journaled_model.note_snapshot", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            desk.snapshot()
-    desk.journal.close()
+            journaled_model.write_snapshot()
+    journaled_model.journal.close()
     assert positions(path) == [0, 4]
     Categorizer(min_count=1).fit(["oil"], ["energy"]).save(snapshot_path(journal_folder(path), 4))
     with JournaledModel(path) as again:
@@ -146,21 +145,21 @@ def test_a_snapshot_that_was_not_noted_is_not_taken_and_does_no_harm(
 
 
 def test_snapshots_of_a_version_that_noted_none_are_taken(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 4)
-        digest = desk.model.digest()
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 4)
+        digest = journaled_model.model.digest()
     execute(path, "DELETE FROM facts WHERE name = 'snapshots'")
     snapshot_path(journal_folder(path), 0).write_bytes(b"damaged, and so it is the newest that is taken")
     with JournaledModel(path) as again:
         assert (again.model.digest(), again.remarks) == (digest, [])
-        assert "4" in json.loads(str(again.journal.fact("snapshots")))
+        assert "4" in json.loads(str(again.journal.facts.get("snapshots")))
 
 
 @pytest.mark.parametrize("note", ["", "{", "[]", '{"four": 4}', '{"4": 4}'])
 def test_a_note_that_is_damaged_leaves_the_first_snapshot(path: Path, note: str) -> None:
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 4)
-        digest = desk.model.digest()
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 4)
+        digest = journaled_model.model.digest()
     execute(path, f"UPDATE facts SET value = '{note}' WHERE name = 'snapshots'")
     with JournaledModel(path) as again:
         assert again.model.digest() == digest
@@ -182,14 +181,14 @@ def test_half_a_backup_is_removed(path: Path) -> None:
 
 
 def test_records_that_give_another_model_are_found(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 4)
-        other = Categorizer(min_count=1).fit(["oil"], ["energy"]).save(desk.snapshot())
-        note(desk.journal, 4, other)
-        digest = desk.model.digest()
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 4)
+        other = Categorizer(min_count=1).fit(["oil"], ["energy"]).save(journaled_model.write_snapshot())
+        note_snapshot(journaled_model.journal, 4, other)
+        digest = journaled_model.model.digest()
     with JournaledModel(path) as again:
         assert again.model.digest() == other
-        assert again.replayed_digest() == digest
+        assert again.compute_replayed_digest() == digest
 
 
 def test_a_file_of_another_name_is_no_snapshot(path: Path) -> None:
@@ -199,13 +198,13 @@ def test_a_file_of_another_name_is_no_snapshot(path: Path) -> None:
 
 def test_a_snapshot_that_holds_what_was_undone_is_removed_and_never_taken(path: Path) -> None:
     folder = journal_folder(path)
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 4)
-        stale = desk.snapshot()
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 4)
+        stale = journaled_model.write_snapshot()
         shutil.copy(stale, path.with_name("stale"))
-        desk.undo("u", [2])
+        journaled_model.undo("u", [2])
         assert positions(path) == [0, 5]
-        digest = desk.model.digest()
+        digest = journaled_model.model.digest()
     # As if the process had been killed before it removed one, and before it wrote the next.
     shutil.move(path.with_name("stale"), stale)
     (folder / "snapshot-0000000005.thresher").unlink()
@@ -223,21 +222,24 @@ def test_a_snapshot_that_holds_what_was_undone_is_removed_and_never_taken(path: 
 
 def test_a_snapshot_of_before_what_was_undone_stays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 3)
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 5)
-        desk.undo("u", [4])
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 5)
+        journaled_model.undo("u", [4])
         assert positions(path) == [0, 3, 6]
-        desk.undo("v", [3])  # the one of 3 holds it
+        journaled_model.undo("v", [3])  # the one of 3 holds it
         assert positions(path) == [0, 7]
-        assert sorted(json.loads(str(desk.journal.fact("snapshots")))) == ["0", "7"]  # of those that are there
+        assert sorted(json.loads(str(journaled_model.journal.facts.get("snapshots")))) == [
+            "0",
+            "7",
+        ]  # of those that are there
 
 
 def test_a_snapshot_of_more_than_the_journal_has_is_not_taken(path: Path) -> None:
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 2)
-        digest = desk.model.digest()
-        teach(desk, 1, first=2)
-        later = desk.model.digest()
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 2)
+        digest = journaled_model.model.digest()
+        teach(journaled_model, 1, first=2)
+        later = journaled_model.model.digest()
     shutil.copytree(journal_folder(path), path.with_name("whole"))
     execute(path, "DELETE FROM effects WHERE seq = 3", "DELETE FROM records WHERE seq = 3")
     with JournaledModel(path) as again:
@@ -249,11 +251,11 @@ def test_a_backup_is_a_desk(path: Path, tmp_path: Path, monkeypatch: pytest.Monk
     synced: list[Path] = []
     monkeypatch.setattr("thresher.support.atomic_file.sync_folder", synced.append)
     copy = tmp_path / "copy"
-    with JournaledModel(path, new=True) as desk:
-        teach(desk, 4)
-        desk.snapshot()
-        teach(desk, 2, first=4)
-        (desk.journal.folder / "snapshot-of-mine.txt").write_bytes(b"not copied")
+    with JournaledModel(path, new=True) as journaled_model:
+        teach(journaled_model, 4)
+        journaled_model.write_snapshot()
+        teach(journaled_model, 2, first=4)
+        (journaled_model.journal.folder / "snapshot-of-mine.txt").write_bytes(b"not copied")
         before = set(tmp_path.iterdir())
         for error in (OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()):
             halves: list[Path] = []
@@ -267,15 +269,15 @@ def test_a_backup_is_a_desk(path: Path, tmp_path: Path, monkeypatch: pytest.Monk
             with monkeypatch.context() as patch:
                 patch.setattr("thresher.journal.snapshots.shutil.copyfileobj", failing)
                 with pytest.raises(type(error)):
-                    backup(desk.journal, copy)
+                    backup(journaled_model.journal, copy)
             assert re.fullmatch(r"\.thresher-half-\w+", halves[0].name)  # as `remove_left` looks for it
             assert set(tmp_path.iterdir()) == before
         assert tmp_path not in synced
-        backup(desk.journal, copy)
+        backup(journaled_model.journal, copy)
         assert (synced[-1], copy.stat().st_mode & 0o777) == (tmp_path, 0o700)
         assert not list(tmp_path.glob(".*"))
-        digest = desk.model.digest()
-        teach(desk, 2, first=6)
+        digest = journaled_model.model.digest()
+        teach(journaled_model, 2, first=6)
     names = ["journal.sqlite3", "snapshot-0000000000.thresher", "snapshot-0000000004.thresher"]
     assert sorted(file.name for file in copy.iterdir()) == names
     with JournaledModel(path, copy) as restored:

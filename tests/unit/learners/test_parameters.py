@@ -8,7 +8,7 @@ import pytest
 from support.problems import LEARNERS, as_rows, random_problem, state
 from thresher import BalancedWinnow, PositiveWinnow
 from thresher.errors import NotFittedError
-from thresher.learners.parameters import PERCEPTRON_STEPS, REGULARIZED_STEPS, SHARED, WINNOW_STEPS
+from thresher.support.settings import settings_of
 
 NAN, INF = float("nan"), float("inf")
 BAD: dict[str, list[Any]] = {
@@ -38,8 +38,8 @@ BAD: dict[str, list[Any]] = {
 
 def test_every_parameter_has_a_rule_and_bad_values() -> None:
     for learner in LEARNERS.values():
-        assert set(learner().get_params()) == set(SHARED | learner.steps)
-    assert set(BAD) == set(SHARED | WINNOW_STEPS | PERCEPTRON_STEPS | REGULARIZED_STEPS)
+        assert set(learner().get_params()) == set(settings_of(learner))
+    assert set(BAD) == {name for learner in LEARNERS.values() for name in settings_of(learner)}
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -54,9 +54,9 @@ def test_parameter_out_of_range_is_named_with_its_value_and_range(name: str) -> 
                 continue
             setattr(learner, parameter, value)
             for learn in (learner.fit, learner.partial_fit):
-                with pytest.raises(ValueError, match=rf"^{parameter}=.*allowed: ") as caught:
+                with pytest.raises(ValueError, match=rf"^invalid {parameter}: .*allowed: ") as caught:
                     learn(problem.rows, problem.labels)
-                assert f"{parameter}={value!r}" in str(caught.value)
+                assert f"invalid {parameter}: {value!r}" in str(caught.value)
         setattr(learner, parameter, good)
     assert state(learner) == before
 
@@ -109,7 +109,7 @@ def test_wrong_number_of_features_is_refused_on_score() -> None:
 
 
 def test_positive_winnow_says_why_it_refuses_negative_strengths() -> None:
-    with pytest.raises(ValueError, match="promotions into demotions"):
+    with pytest.raises(ValueError, match="promotions of positive weights into demotions"):
         PositiveWinnow(strength="linear", normalize=False).fit(as_rows([{0: -1.0}], 1), [[0]])
 
 

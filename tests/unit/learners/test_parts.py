@@ -51,16 +51,16 @@ def test_a_part_learns_what_the_whole_would(name: str, settings: dict[str, Any])
     renumbered = few._replace(indices=numbers.astype(np.int32), n_features=len(features))
     part = other.part(chosen, features)
     for turn in range(4):
-        whole.learn_checked(few, partial_labels(5, chosen, turn), 40)
-        part.learn_checked(renumbered, partial_labels(5, [0, 1, 2], turn), 3)
-        assert_same_bits(whole.score_checked(few)[:, chosen], part.score_checked(renumbered))
+        whole.learn_rows(few, partial_labels(5, chosen, turn), 40)
+        part.learn_rows(renumbered, partial_labels(5, [0, 1, 2], turn), 3)
+        assert_same_bits(whole.score_rows(few)[:, chosen], part.score_rows(renumbered))
     assert (whole.online_mistakes_ != other.online_mistakes_).any()
     other.take_part(part, chosen, features)
     assert_same_bits(whole.weights_, other.weights_)
-    assert_same_bits(whole.score_checked(rows), other.score_checked(rows))
+    assert_same_bits(whole.score_rows(rows), other.score_rows(rows))
     assert whole.online_mistakes_.tolist() == other.online_mistakes_.tolist()
     for learner in (whole, other):  # and all that is kept besides, which later steps depend on
-        learner.learn_checked(rows, partial_labels(60, [3, 4, 38], 9), 40)
+        learner.learn_rows(rows, partial_labels(60, [3, 4, 38], 9), 40)
     assert_same_bits(whole.weights_, other.weights_)
 
 

@@ -12,7 +12,8 @@ from support.problems import LEARNERS, assert_same_bits, random_problem
 from thresher import BalancedWinnow, Categorizer, RegularizedWinnow, Rows
 from thresher.errors import ModelFileError, ParameterError, RowsError
 from thresher.learners.sparse_weights import SparseWeights
-from thresher.model.settings import MOST_DENSE, complete_settings, sized
+from thresher.model.factories import MAX_DENSE, fit_to_size
+from thresher.model.settings import ModelSettings
 from thresher.model_file.io import read_model, write_model
 from thresher.rows.labels import judgements
 
@@ -113,13 +114,13 @@ def test_a_model_is_compressed_and_explained() -> None:
 
 
 def test_very_many_weights_are_sparse_by_themselves() -> None:
-    fast, paper = (complete_settings(preset, {}) for preset in ("fast", "paper"))
-    assert sized(fast, MOST_DENSE // 100, 100)["sparse"] is False
-    assert sized(fast, MOST_DENSE // 100 + 1, 100) == fast | SMALL | {"sparse": True}
-    assert sized(paper, MOST_DENSE, 100)["sparse"] is False  # there it would change what the learner means
-    chosen = complete_settings("best", {"discard": True, "sparse": True})
-    assert sized(chosen, 1, 1) == chosen
-    with pytest.raises(ParameterError, match=r"sparse='yes' is out of range \(allowed: None, True or False\)"):
+    fast, paper = (ModelSettings.complete(preset, {}) for preset in ("fast", "paper"))
+    assert fit_to_size(fast, MAX_DENSE // 100, 100).sparse is False
+    assert fit_to_size(fast, MAX_DENSE // 100 + 1, 100).as_dict() == fast.as_dict() | SMALL | {"sparse": True}
+    assert fit_to_size(paper, MAX_DENSE, 100).sparse is False  # there it would change what the learner means
+    chosen = ModelSettings.complete("best", {"discard": True, "sparse": True})
+    assert fit_to_size(chosen, 1, 1).as_dict() == chosen.as_dict()
+    with pytest.raises(ParameterError, match=r"invalid sparse: 'yes' \(allowed: None, True or False\)"):
         Categorizer(sparse="yes")
 
 

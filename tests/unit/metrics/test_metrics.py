@@ -323,7 +323,7 @@ def test_precision_at_k_lies_between_its_bounds(problem: Ranking, k: int) -> Non
 
 @pytest.mark.parametrize("k", [0, -1, 1.0, True, None, "1"])
 def test_ranks_are_whole_numbers_from_one(k: Any) -> None:
-    with pytest.raises(ParameterError, match=r"k=.* is out of range"):
+    with pytest.raises(ParameterError, match=r"invalid k: .*"):
         precision_at(np.ones((1, 2)), truth_of("x."), k)
 
 

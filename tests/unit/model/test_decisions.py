@@ -18,11 +18,11 @@ from thresher.model.decisions import (
     SLOPES,
     Decisions,
     calibrate,
-    check_policy,
-    choose_policy,
     tune_decisions,
 )
-from thresher.model.thresholds import Floats, Scores, Truth, parse_goal, tune_thresholds
+from thresher.model.goals import parse_goal
+from thresher.model.policies import check_policy, choose_policy
+from thresher.model.thresholds import Floats, Scores, Truth, tune_thresholds
 
 NO, YES = False, True
 PAST = 2.0**-10  # how far beyond the lowest and the highest score a threshold lies
@@ -112,7 +112,7 @@ def test_policy_follows_the_training_documents() -> None:
 def test_unknown_policy_is_refused_with_those_allowed(policy: Any) -> None:
     with pytest.raises(ParameterError, match="allowed: above, at-least-one, exactly-one, at-most-K"):
         check_policy(policy)
-    with pytest.raises(ValueError, match="policy="):
+    with pytest.raises(ValueError, match="invalid policy: "):
         decisions([1.0], policy)
 
 

@@ -10,7 +10,7 @@ from thresher import Categorizer
 from thresher.errors import ParameterError
 from thresher.model import selection
 from thresher.model.selection import EFFORTS, PAIRS_AND_LETTERS, choose_settings
-from thresher.model.settings import complete_settings
+from thresher.model.settings import ModelSettings
 from thresher.support.progress import Step
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]
@@ -115,7 +115,7 @@ def test_rare_features_are_left_out_of_a_large_model(monkeypatch: pytest.MonkeyP
 
 
 def test_the_budget_is_counted_in_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings, labels = complete_settings("default", {"min_count": 1}), [[i % 2] for i in range(120)]
+    settings, labels = ModelSettings.complete("default", {"min_count": 1}), [[i % 2] for i in range(120)]
 
     def documents(work: float) -> set[int]:
         allow(monkeypatch, work=work)
@@ -155,7 +155,7 @@ def test_progress_names_what_is_tried() -> None:
 
 
 def test_an_unknown_way_to_choose_is_refused() -> None:
-    with pytest.raises(ParameterError, match="choose='slowly' is unknown"):
+    with pytest.raises(ParameterError, match="invalid choose: 'slowly'"):
         Categorizer(choose="slowly")
 
 

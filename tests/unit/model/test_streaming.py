@@ -82,7 +82,7 @@ def test_a_stream_learns_no_further_than_it_was_read() -> None:
 def test_an_error_on_the_way_leaves_a_model_that_works(monkeypatch: pytest.MonkeyPatch) -> None:
     model = fitted()
     before = model.digest()
-    monkeypatch.setattr(type(model.state.learner), "stream_checked", interrupted)
+    monkeypatch.setattr(type(model.state.learner), "stream_rows", interrupted)
     with pytest.raises(KeyboardInterrupt):
         list(model.stream([("words unheard of before", ["grain"])]))
     assert model.digest() == before

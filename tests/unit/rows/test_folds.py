@@ -40,5 +40,5 @@ def test_folds_of_many_labelled_documents_all_see_every_category() -> None:
 
 
 def test_one_fold_is_refused() -> None:
-    with pytest.raises(ParameterError, match="n_folds=1 is out of range"):
+    with pytest.raises(ParameterError, match="invalid n_folds: 1"):
         folds(np.ones((3, 1), dtype=np.bool_), 1)

@@ -133,7 +133,7 @@ def test_parts_of_rows_join_to_the_rows(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("memory", ["much", 0, -1, "0MB", True])
 def test_memory_that_is_no_size_is_refused(memory: Any) -> None:
-    with pytest.raises(ParameterError, match="memory="):
+    with pytest.raises(ParameterError, match="invalid memory: "):
         Categorizer(memory=memory)
 
 

@@ -15,7 +15,7 @@ from thresher import BalancedWinnow, Labels, Rows
 from thresher.learners.chunks import SLICE_WORK, slices
 from thresher.rows.labels import as_labels
 from thresher.rows.spilled import joined_rows
-from thresher.rows.validation import as_rows, row_slices, select_rows, strengths
+from thresher.rows.validation import as_rows, row_slices, select_rows, to_strengths
 from thresher.text.vectorizer import TextFeatures
 
 TARGETS = ["fit", "partial_fit", "score", "estimator_csr", "estimator_csc", "estimator_predict", "estimator_y"]
@@ -102,16 +102,16 @@ def test_values_that_could_overflow_are_refused(value: float) -> None:
 
 def test_strengths_are_those_of_the_paper() -> None:
     rows = as_rows(rows_of([{0: 4.0, 1: 9.0}, {}, {2: 1.0}], 3))
-    assert strengths(rows, "binary", normalize=False).data.tolist() == [1, 1, 1]
-    assert strengths(rows, "linear", normalize=False).data.tolist() == [4, 9, 1]
-    assert strengths(rows, "sqrt", normalize=False).data.tolist() == [2, 3, 1]
-    assert strengths(rows, "sqrt", normalize=True).data.tolist() == [np.float32(2 / 5), np.float32(3 / 5), 1]
+    assert to_strengths(rows, "binary", normalize=False).data.tolist() == [1, 1, 1]
+    assert to_strengths(rows, "linear", normalize=False).data.tolist() == [4, 9, 1]
+    assert to_strengths(rows, "sqrt", normalize=False).data.tolist() == [2, 3, 1]
+    assert to_strengths(rows, "sqrt", normalize=True).data.tolist() == [np.float32(2 / 5), np.float32(3 / 5), 1]
 
 
 @pytest.mark.parametrize(("strength", "normalize"), [("sqrt", False), ("linear", True)])
 def test_negative_counts_are_refused_where_they_mean_nothing(strength: str, normalize: bool) -> None:
     with pytest.raises(ValueError, match="negative"):
-        strengths(as_rows(rows_of([{0: -1.0}], 1)), strength, normalize)
+        to_strengths(as_rows(rows_of([{0: -1.0}], 1)), strength, normalize)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_offsets_have_64_bits_wherever_rows_come_from() -> None:
     small = as_rows(given._replace(indptr=given.indptr.astype(np.int32)))
     features = TextFeatures(min_count=1)
     found = [
-        small, strengths(small, "sqrt", normalize=True), select_rows(small, np.array([2, 0])), *row_slices(small, 1),
+        small, to_strengths(small, "sqrt", normalize=True), select_rows(small, np.array([2, 0])), *row_slices(small, 1),
         features.fit(["crude oil", "oil"]), features.rows(["oil"]), joined_rows(iter([small, small]), 3, limit=0),
     ]  # fmt: skip
     assert {rows.indptr.dtype for rows in found} == {np.dtype(np.int64)}

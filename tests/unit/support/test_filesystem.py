@@ -14,7 +14,7 @@ import pytest
 from faults.ledger import begin_model, content_of, copied
 from support.command_line import Run, said
 from thresher.errors import JournalError
-from thresher.journal.database import Journal
+from thresher.journal.journal import Journal
 from thresher.journal.journaled_model import JournaledModel, journal_folder
 from thresher.support.filesystem import anyone_may_write, file_system_of, is_remote
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from support.served import Served, new_model, served
-from thresher.journal.category_history import Renames
-from thresher.journal.database import Journal
+from thresher.journal.category_history import CategoryHistory
+from thresher.journal.journal import Journal
 from thresher.web import correction_stats as tallies
-from thresher.web.correction_stats import Tally
+from thresher.web.correction_stats import CorrectionStats
 
 NAMES = ["grain", "metals", "energy", "ships", "bees", "wasps"]
 
@@ -20,19 +20,19 @@ def check_counts(running: Served) -> None:
     """Hold the counts against those of a service that has just started."""
     service = running.service
 
-    def read() -> tuple[Tally, Renames]:
-        service.desk.keep_effects()
-        renames = Renames.of(service.desk.journal)
-        return Tally(service.desk, renames), renames
+    def read() -> tuple[CorrectionStats, CategoryHistory]:
+        service.served.journaled_model.write_effects()
+        renames = CategoryHistory.read(service.served.journaled_model.journal)
+        return CorrectionStats(service.served.journaled_model, renames), renames
 
     fresh, renames = service.write(read).result()
-    assert service.tally.summary() == fresh.summary()
-    assert +service.tally.named == +fresh.named
-    assert service.renames._changes == renames._changes
+    assert service.served.stats.summary() == fresh.summary()
+    assert +service.served.stats.by_category == +fresh.by_category
+    assert service.served.history._changes == renames._changes
 
 
 def random_step(running: Served, draw: random.Random, ids: list[str]) -> None:
-    known = running.service.view.categories
+    known = running.service.served.view.categories
     name = draw.choice(known)
     change = draw.choice(["correct", "correct", "correct", "undo", "rename", "merge", "retire", "threshold", "new"])
     id = running.new_id()
@@ -72,13 +72,13 @@ def test_counts_that_are_kept_up_to_date_are_those_of_the_journal(tmp_path: Path
 
 def test_of_very_many_names_only_the_most_frequent_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tallies, "MAX_USERS", 20)
-    monkeypatch.setattr(tallies, "SHOWN_USERS", 5)
+    monkeypatch.setattr(tallies, "MAX_SHOWN_USERS", 5)
     with served(new_model(tmp_path)) as running:
         for number in range(40):
             running.correct(text="oil", accept=["energy"], user=f"user {number}")
             running.correct(text="oil", accept=["energy"], user="user 3")
         stats = running.get("/v1/stats")
-        assert len(running.service.tally._users) == 20
+        assert len(running.service.served.stats._users) == 20
     assert (stats["corrections"], stats["users"]["user 3"], len(stats["users"])) == (80, 41, 5)
     assert stats["other_users"] == 80 - sum(stats["users"].values()) > 0
 
@@ -94,7 +94,7 @@ REQUESTS = {
 
 
 def plan_of(journal: Journal, statement: str) -> str:
-    return "; ".join(row[-1] for row in journal.query(f"EXPLAIN QUERY PLAN {statement}"))
+    return "; ".join(row[-1] for row in journal.database.query(f"EXPLAIN QUERY PLAN {statement}"))
 
 
 @pytest.mark.parametrize("name", REQUESTS)
@@ -104,10 +104,10 @@ def test_no_request_looks_through_the_whole_journal(tmp_path: Path, name: str) -
     with served(new_model(tmp_path)) as running:
         running.post("/v1/documents", {"documents": [{"id": "d", "text": "a plank"}, {"id": "e", "text": "a plank!"}]})
         running.post("/v1/corrections", {"id": "a", "document": "d", "accept": ["metals"]}, status=201)
-        journal = running.service.desk.journal
-        running.service.write(lambda: journal._connection.set_trace_callback(statements.append)).result()
+        journal = running.service.served.journaled_model.journal
+        running.service.write(lambda: journal.database._connection.set_trace_callback(statements.append)).result()
         assert running.client().request(method, path, json=body).status_code in (200, 201)
-        running.service.write(lambda: journal._connection.set_trace_callback(None)).result()
+        running.service.write(lambda: journal.database._connection.set_trace_callback(None)).result()
         looked = [one for one in statements if one.startswith(("SELECT", "UPDATE", "DELETE"))]
         plans = {one: running.service.write(partial(plan_of, journal, one)).result() for one in looked}
     assert looked or name == "stats"

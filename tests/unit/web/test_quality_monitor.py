@@ -14,11 +14,12 @@ from thresher import Categorizer
 from thresher.datasets.document import Document
 from thresher.errors import JournalFullError
 from thresher.evaluation import evaluate
-from thresher.journal.category_history import Renames
-from thresher.journal.database import Journal
+from thresher.journal.category_history import CategoryHistory
+from thresher.journal.facts import Facts
+from thresher.journal.journal import Journal
 from thresher.journal.journaled_model import JournaledModel
 from thresher.web import alarm, quality
-from thresher.web.quality_monitor import Watch
+from thresher.web.quality_monitor import QualityMonitor
 
 
 class Held:
@@ -42,7 +43,7 @@ def test_stats_are_answered_while_the_first_measurement_is_under_way(
     held = Held(quality.Quality.macro_f1.fget)  # type: ignore[attr-defined]
     monkeypatch.setattr(quality.Quality, "macro_f1", property(lambda self: held(self)))
     with served(new_model(tmp_path), holdout=holdout()) as running:
-        running.service.watch._measuring.submit(held.begun.set)  # the measurement is over, or held
+        running.service.served.monitor._executor.submit(held.begun.set)  # the measurement is over, or held
         assert held.begun.wait(30)
         try:
             found = running.get("/v1/stats")["holdout"]
@@ -63,7 +64,7 @@ def test_a_measurement_under_way_during_a_reload_is_not_taken_for_the_new_model(
         Categorizer(min_count=1).fit(["a plank", "a hive"] * 3, ["wood", "bees"] * 3).save(model)
         running.post("/v1/model/reload", {"new_journal": True})
         held.released.set()
-        running.service.watch._measuring.submit(int).result(30)  # both measurements are done
+        running.service.served.monitor._executor.submit(int).result(30)  # both measurements are done
         found = running.get("/v1/categories/wood")
         assert found["measured_on"]["held_out"] is True
         assert running.get("/v1/stats")["holdout"]["alarm"] is False
@@ -91,7 +92,7 @@ def test_a_held_out_document_that_is_taught_is_not_measured_on(tmp_path: Path) -
         assert measured(running) == (80, 0)
         teach(running, documents[:30])
         assert measured(running) == (50, 30)
-        expected = quality.measured(running.service.view, 0, documents[30:])
+        expected = quality.measure(running.service.served.view, 0, documents[30:])
         found = running.get("/v1/stats")["holdout"]
         assert found["macro_f1"] == expected.macro_f1
         assert found["micro_f1"] == expected.evaluation.counts().micro().f1
@@ -160,7 +161,7 @@ def test_no_alarm_is_raised_when_difficult_documents_come_back_into_the_measure(
             running.correct(text=one.text, categories=[entry["category"] for entry in said])["id"]
             for one, said in zip(difficult, told, strict=True)
         ]
-        running.service.watch._measuring.submit(int).result(30)
+        running.service.served.monitor._executor.submit(int).result(30)
         between = running.get("/v1/stats")["holdout"]
         assert between["macro_f1"] > before["macro_f1"] + 0.1
         for id in ids:
@@ -178,7 +179,7 @@ def raise_alarm(running: Served) -> dict[str, Any]:
     for i, text in enumerate(made_up(60, seed=1).texts):
         running.correct(text=f"{text} {i}", categories=[["grain", "ships", "money"][i % 3]])
         if i == 0:
-            running.service.watch._measuring.submit(int).result(30)
+            running.service.served.monitor._executor.submit(int).result(30)
     found: dict[str, Any] = running.get("/v1/stats")["holdout"]
     assert found["alarm"] is True
     return found
@@ -191,7 +192,7 @@ def test_a_restart_does_not_clear_the_alarm(tmp_path: Path) -> None:
     for _ in range(2):
         with served(model, holdout=documents) as running:
             assert running.get("/v1/stats")["holdout"] == before
-            running.service.watch._measuring.submit(int).result(30)
+            running.service.served.monitor._executor.submit(int).result(30)
 
 
 def test_a_restart_after_a_kill_does_not_clear_the_alarm(tmp_path: Path) -> None:
@@ -219,13 +220,13 @@ def test_past_decisions_that_cannot_be_read_are_left_alone(tmp_path: Path) -> No
     with served(model, holdout=documents) as running:
         raise_alarm(running)
     with Journal(f"{model}.journal") as journal:
-        kept = json.loads(journal.fact("watched") or "")
+        kept = json.loads(journal.facts.get("watched") or "")
     first = kept["decisions"][0]
     damaged = ["", "[]", "nonsense", json.dumps(kept | {"decisions": [[0, 6, "not packed"]]})]
     damaged += [json.dumps(kept | {"decisions": [[first[0], size, first[2]]]}) for size in (-6, 10**9, 10**30)]
     for value in damaged:
         with Journal(f"{model}.journal") as journal:
-            journal.set_fact("watched", value)
+            journal.facts.set("watched", value)
         with served(model, holdout=documents) as running:
             found = running.get("/v1/stats")["holdout"]
             assert (found["alarm"], found["best_macro_f1"]) == (False, found["macro_f1"])
@@ -238,12 +239,17 @@ def test_a_full_disk_does_not_fail_a_correction_that_was_learned(
         raise JournalFullError("no space left")
 
     with served(new_model(tmp_path), holdout=holdout()) as running:
-        running.service.watch._measuring.submit(int).result(30)
+        running.service.served.monitor._executor.submit(int).result(30)
         with monkeypatch.context() as patched:
-            patched.setattr(Journal, "set_fact", full)
+            patched.setattr(Facts, "set", full)
             running.correct(text="crude oil", accept=["energy"])
         running.correct(text="crude oil", accept=["energy"])
-        assert running.service.write(lambda: running.service.desk.journal.fact("watched")).result(30) is not None
+        assert (
+            running.service.write(lambda: running.service.served.journaled_model.journal.facts.get("watched")).result(
+                30
+            )
+            is not None
+        )
 
 
 def test_past_decisions_are_unpacked_once_for_the_same_documents(
@@ -258,7 +264,7 @@ def test_past_decisions_are_unpacked_once_for_the_same_documents(
 
     monkeypatch.setattr(alarm.Decisions, "macro_f1", counted)
     with served(new_model(tmp_path), holdout=holdout()) as running:
-        running.service.watch._measuring.submit(int).result(30)
+        running.service.served.monitor._executor.submit(int).result(30)
         found = [running.get("/v1/stats")["holdout"] for _ in range(3)]
         assert (unpacked, found[1:]) == ([0], found[:1] * 2)
         teach(running, holdout()[:2])  # other documents are left
@@ -267,9 +273,9 @@ def test_past_decisions_are_unpacked_once_for_the_same_documents(
 
 
 def test_a_model_that_is_published_after_the_end_is_not_measured(tmp_path: Path) -> None:
-    watch = Watch(holdout())
+    monitor = QualityMonitor(holdout())
     with JournaledModel(new_model(tmp_path)) as desk:
-        watch.begin(desk.model, desk.journal)
-        watch.stop()
-        shown = watch.published(desk.model.view(), 0, Renames.of(desk.journal))
+        monitor.start(desk.model, desk.journal)
+        monitor.stop()
+        shown = monitor.publish(desk.model.view(), 0, CategoryHistory.read(desk.journal))
     assert shown.measures.last is None

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from thresher.metrics import pooled_break_even
 from thresher.support.progress import Report
 from thresher_reproduction.claims.claim import Claim, Plot, series_of, stages
-from thresher_reproduction.claims.collection import Part, Split, fitted_scores, new_split, per_cent
+from thresher_reproduction.claims.collection import Part, Split, fitted_scores, new_split, to_percent
 from thresher_reproduction.claims.examples import basic_learner
 
 SIZES, QUICK_SIZES = (250, 1000, 4000), (250, 1000)  # numbers of words, the most frequent ones
@@ -57,7 +57,7 @@ def _best(version: str, data: Split, passes: int) -> Row:
     rows = []
     for alpha in PROMOTIONS[version]:
         found = _active(data, alpha, passes) if version == ACTIVE else _dense(version, data, alpha, passes)
-        point = per_cent(pooled_break_even(found.scores, data.held_out.truth))
+        point = to_percent(pooled_break_even(found.scores, data.held_out.truth))
         cost = round(found.changed / max(found.mistakes, 1))
         row = {"version": version, "features": data.train.rows.n_features, "alpha": alpha, "break-even": point}
         rows.append(row | {"mistakes": found.mistakes, "weights changed a mistake": cost})

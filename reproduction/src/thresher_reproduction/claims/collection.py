@@ -17,7 +17,9 @@ from thresher.datasets.document import Document
 from thresher.kernels.csr import Rows
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.metrics import Counts
-from thresher.text.vectorizer import MOST_FEATURES, TextFeatures
+from thresher.rows.labels import as_truth, number_categories
+from thresher.text.limits import MAX_FEATURES
+from thresher.text.vectorizer import TextFeatures
 
 MIN_COUNT = 3
 QUICK_DOCUMENTS, QUICK_CATEGORIES = 3000, 10
@@ -70,7 +72,7 @@ def split(purpose: str, quick: bool = False) -> Split:
     return new_split(purpose, quick, "words")
 
 
-def new_split(purpose: str, quick: bool, analyser: str, max_features: int = MOST_FEATURES) -> Split:
+def new_split(purpose: str, quick: bool, analyser: str, max_features: int = MAX_FEATURES) -> Split:
     """Return a split with the analyser's features, at most `max_features`."""
     train, held_out = documents(purpose, quick)
     names = category_names(train, QUICK_CATEGORIES if quick else None)
@@ -82,12 +84,8 @@ def new_split(purpose: str, quick: bool, analyser: str, max_features: int = MOST
 
 def part(rows: Rows, chosen: list[Document], names: list[str]) -> Part:
     """Return the rows of the chosen documents with their labels among the named categories."""
-    numbers = {name: number for number, name in enumerate(names)}
-    labels = [[numbers[name] for name in document.categories if name in numbers] for document in chosen]
-    truth = np.zeros((len(chosen), len(names)), dtype=np.bool_)
-    for i, row in enumerate(labels):
-        truth[i, row] = True
-    return Part(rows, labels, truth)
+    labels = number_categories((document.categories for document in chosen), names)
+    return Part(rows, labels, as_truth(labels, len(names)))
 
 
 def fitted_scores(learner: MistakeDrivenLearner, data: Split) -> NDArray[np.float32]:
@@ -101,10 +99,10 @@ def micro_f1(scores: NDArray[np.float32], truth: NDArray[np.bool_], theta: float
     return Counts(truth.shape[1]).update(truth, scores > theta).micro().f1
 
 
-def per_cent(value: float) -> float:
+def to_percent(value: float) -> float:
     """Return a fraction as a percentage with two decimals, for a table.
 
-    >>> per_cent(0.123456)
+    >>> to_percent(0.123456)
     12.35
     """
     return round(100 * float(value), 2)

@@ -25,8 +25,8 @@ from thresher_reproduction.claims.collection import (
     fitted_scores,
     micro_f1,
     part,
-    per_cent,
     split,
+    to_percent,
 )
 from thresher_reproduction.paper_pairs import draw_pairs
 
@@ -75,7 +75,7 @@ def _shares(seed: int, n_pairs: int) -> list[Row]:
             own = np.unique(found.indices[data.truth[owners, category]])
             share, of_own = float(dropped[category].mean()), float(dropped[category][own].mean())
             row = {"pair": number, "category": name, "features": found.n_features, "own features": len(own)}
-            rows.append(row | {"discarded": per_cent(share), "of its own": per_cent(of_own)})
+            rows.append(row | {"discarded": to_percent(share), "of its own": to_percent(of_own)})
     return rows
 
 
@@ -92,8 +92,8 @@ def _learner(width: float, moment: int, data: Split) -> BalancedWinnow:
 def _tried(learner: BalancedWinnow, name: str, moment: int, data: Split) -> Row:
     scores, truth = fitted_scores(learner, data), data.held_out.truth
     kept = 1 - float(learner.discarded_.mean()) / learner.n_features_
-    measured = {"break-even": per_cent(pooled_break_even(scores, truth)), "F1": per_cent(micro_f1(scores, truth))}
-    return {"range": name, "after pass": moment, "kept": per_cent(kept)} | measured
+    measured = {"break-even": to_percent(pooled_break_even(scores, truth)), "F1": to_percent(micro_f1(scores, truth))}
+    return {"range": name, "after pass": moment, "kept": to_percent(kept)} | measured
 
 
 def _judged(shares: list[Row], rows: list[Row], usual_moment: int) -> Claim:

@@ -19,7 +19,7 @@ from thresher.learners.base import MistakeDrivenLearner
 from thresher.metrics import pooled_break_even
 from thresher.support.progress import Report
 from thresher_reproduction.claims.claim import Claim, Plot, series_of, stages
-from thresher_reproduction.claims.collection import Split, fitted_scores, per_cent, split
+from thresher_reproduction.claims.collection import Split, fitted_scores, split, to_percent
 from thresher_reproduction.claims.examples import BASIC
 
 PLAIN, NORMALISED, BALANCED = "Positive Winnow", "Positive Winnow, normalised", "Balanced Winnow"
@@ -70,7 +70,7 @@ def _by_length(name: str, alpha: float, accepted: NDArray[np.bool_], data: Split
         missed = np.count_nonzero(truth[chosen] & ~accepted[chosen]) / len(chosen)
         length = float(np.median(lengths[chosen]))
         row = {"learner": name, "alpha": alpha, "fifth": number, "median length": length}
-        rows.append(row | {"wrongly accepted, per 100": per_cent(wrong), "missed, per 100": per_cent(missed)})
+        rows.append(row | {"wrongly accepted, per 100": to_percent(wrong), "missed, per 100": to_percent(missed)})
     return rows
 
 
@@ -90,7 +90,7 @@ def _judged(rows: list[Row], overall: dict[str, float]) -> Claim:
     }
     because = "; ".join(
         f"{name}: {wrong[name][0]:.1f} wrong acceptances per 100 of the shortest and {wrong[name][-1]:.1f} of the "
-        f"longest documents, break-even {per_cent(overall[name]):.1f}"
+        f"longest documents, break-even {to_percent(overall[name]):.1f}"
         for name in LEARNERS
     )
     series = series_of(rows, "learner", "median length", "wrongly accepted, per 100")

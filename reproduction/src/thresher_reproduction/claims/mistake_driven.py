@@ -28,7 +28,7 @@ from thresher.learners import BalancedWinnow
 from thresher.metrics import micro_break_even
 from thresher.support.progress import Report
 from thresher_reproduction.claims.claim import Claim, Plot, Series, stages
-from thresher_reproduction.claims.collection import Split, fitted_scores, per_cent, split
+from thresher_reproduction.claims.collection import Split, fitted_scores, split, to_percent
 from thresher_reproduction.claims.examples import BASIC
 
 MISTAKES, IN_RANGE = "mistakes alone", "mistakes, range 0 to 2"
@@ -57,11 +57,11 @@ def run(quick: bool = False, seed: int = 0, progress: Report | None = None) -> C
         tried = []
         for step in STEPS[name]:
             tried.append(_break_even(scores, step, split("choose", quick)))
-            rows.append({"updates after": name, "step": step, "break-even, chosen on": per_cent(tried[-1])})
+            rows.append({"updates after": name, "step": step, "break-even, chosen on": to_percent(tried[-1])})
             advance()
         best = STEPS[name][int(np.argmax(tried))]
         reported[name] = _break_even(scores, best, split("report", quick))
-        rows.append({"updates after": name, "step": best, "break-even, test": per_cent(reported[name])})
+        rows.append({"updates after": name, "step": best, "break-even, test": to_percent(reported[name])})
         advance()
     return _judged(rows, reported)
 
@@ -128,7 +128,7 @@ def _scores(rows: Rows, weights: Floats) -> NDArray[Any]:
 def _judged(rows: list[Row], reported: dict[str, float]) -> Claim:
     pairs = ((MISTAKES, SAME_STEP), (MISTAKES, BY_ERROR), (IN_RANGE, BY_ERROR))
     tests = {f"{one}: better than {other}": reported[one] > reported[other] for one, other in pairs}
-    figures = "; ".join(f"{name}: {per_cent(found):.1f}" for name, found in reported.items())
+    figures = "; ".join(f"{name}: {to_percent(found):.1f}" for name, found in reported.items())
     because = f"Break-even on the test documents by what is updated after: {figures}."
     claim = "Updating on mistakes alone is better than updating after every example."
     tried = [row for row in rows if "break-even, chosen on" in row]

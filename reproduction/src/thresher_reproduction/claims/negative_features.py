@@ -18,7 +18,7 @@ from thresher.learners import BalancedWinnow
 from thresher.metrics import pooled_break_even
 from thresher.support.progress import Report
 from thresher_reproduction.claims.claim import Claim, Plot, Series, stages
-from thresher_reproduction.claims.collection import Part, Split, micro_f1, per_cent, split
+from thresher_reproduction.claims.collection import Part, Split, micro_f1, split, to_percent
 
 Z_LIMIT, FEWEST_EXPECTED = -2.58, 5.0
 LARGEST = 10  # largest categories to report in addition to all of them
@@ -72,7 +72,9 @@ def _counted(signs: Signs, category: int, data: Split) -> dict[str, Any]:
         "counts speak against": signs.against,
         "truly negative": signs.negative & signs.against,
     }
-    return {"category": data.categories[category]} | {k: per_cent(float(v[category].mean())) for k, v in parts.items()}
+    return {"category": data.categories[category]} | {
+        k: to_percent(float(v[category].mean())) for k, v in parts.items()
+    }
 
 
 def _without(signs: Signs, learner: BalancedWinnow, data: Split) -> dict[str, tuple[float, float]]:
@@ -108,11 +110,11 @@ def _judged(rows: list[dict[str, Any]], signs: Signs, without: dict[str, tuple[f
     because = (
         f"Truly negative are {overall:.2%} of the features, {largest:.1%} for the {LARGEST} largest categories and "
         f"{told:.0%} of those frequent enough to tell; without their weights F1 falls by "
-        f"{per_cent(loss['truly negative']):.1f} points, without the other negative ones by "
-        f"{per_cent(loss['other negative']):.1f}."
+        f"{to_percent(loss['truly negative']):.1f} points, without the other negative ones by "
+        f"{to_percent(loss['other negative']):.1f}."
     )
     table = rows + [
-        {"left out": name, "break-even": per_cent(found[0]), "F1": per_cent(found[1])}
+        {"left out": name, "break-even": to_percent(found[0]), "F1": to_percent(found[1])}
         for name, found in without.items()
     ]
     claim = "Features that truly speak against a category are rare in text."

@@ -15,7 +15,7 @@ from thresher.learners.base import MistakeDrivenLearner
 from thresher.metrics import pooled_break_even
 from thresher.support.progress import Report
 from thresher_reproduction.claims.claim import Claim, Plot, Series, stages
-from thresher_reproduction.claims.collection import fitted_scores, micro_f1, per_cent, split
+from thresher_reproduction.claims.collection import fitted_scores, micro_f1, split, to_percent
 
 LEARNERS: tuple[type[MistakeDrivenLearner], ...] = (BalancedWinnow, PositiveWinnow, Perceptron)
 NAMES = ("Balanced Winnow", "Positive Winnow", "Perceptron")
@@ -36,7 +36,7 @@ def run(quick: bool = False, seed: int = 0, progress: Report | None = None) -> C
             ends = (1 - width / 2, 1 + width / 2) if width else None
             scores = fitted_scores(learner(threshold_range=ends, discard=False), data)
             deciding, ranking = micro_f1(scores, data.held_out.truth), pooled_break_even(scores, data.held_out.truth)
-            rows.append({"learner": name, "tau": width, "F1": per_cent(deciding), "break-even": per_cent(ranking)})
+            rows.append({"learner": name, "tau": width, "F1": to_percent(deciding), "break-even": to_percent(ranking)})
             advance()
     return _judged(rows)
 

@@ -18,7 +18,7 @@ from thresher.metrics import pooled_break_even
 from thresher.metrics.significance import paired_break_even_test
 from thresher.support.progress import Report
 from thresher_reproduction.claims.claim import Claim, Plot, Series, stages
-from thresher_reproduction.claims.collection import fitted_scores, micro_f1, new_split, per_cent, split
+from thresher_reproduction.claims.collection import fitted_scores, micro_f1, new_split, split, to_percent
 
 WORDS = "words"
 RICHER = ("words+ngrams:2", "words+sparse:2:4", "words+sparse:3:4", "words+sets:sentence")
@@ -44,7 +44,10 @@ def run(quick: bool = False, seed: int = 0, progress: Report | None = None) -> C
         test = paired_break_even_test(truth, scores, plain, n_samples=QUICK_SAMPLES if quick else N_SAMPLES, seed=seed)
         row = {"features": analyser, "number": learner.n_features_, "p": round(test.p_value, 4)}
         kept = learner.n_features_ - float(learner.discarded_.mean())
-        measured = {"break-even": per_cent(pooled_break_even(scores, truth)), "F1": per_cent(micro_f1(scores, truth))}
+        measured = {
+            "break-even": to_percent(pooled_break_even(scores, truth)),
+            "F1": to_percent(micro_f1(scores, truth)),
+        }
         rows.append(row | {"kept for a category": round(kept)} | measured)
         advance()
     return _judged(rows)

@@ -21,7 +21,7 @@ from thresher.model.decisions import Decisions, calibrate
 from thresher.model.thresholds import tune_thresholds
 from thresher.support.progress import Report
 from thresher_reproduction.claims.claim import Claim, Plot, Series, stages
-from thresher_reproduction.claims.collection import fitted_scores, per_cent, split
+from thresher_reproduction.claims.collection import fitted_scores, split, to_percent
 
 PAPER, SHIFTED, CALIBRATED, SHARE = "sigmoid of F", "sigmoid of F - theta", "calibrated", "share of the category"
 N_BINS, FEWEST = 10, 50  # bins of the reliability diagram; pairs that a bin needs to be drawn and judged
@@ -97,8 +97,9 @@ def _judged(measured: dict[str, Row], found: dict[str, Floats], truth: Truth) ->
     }
     figures = ", ".join(f"{name} {row['Brier']:.4f} ({row['log loss']:.3f})" for name, row in measured.items())
     because = (
-        f"Brier score (and log loss): {figures}; the sigmoid lies up to {per_cent(farthest[PAPER]):.0f} points from "
-        f"the frequency in a tenth of its range, the calibrated probability up to {per_cent(farthest[CALIBRATED]):.0f}."
+        f"Brier score (and log loss): {figures}; the sigmoid lies up to {to_percent(farthest[PAPER]):.0f} points from "
+        "the frequency in a tenth of its range, the calibrated probability up to "
+        f"{to_percent(farthest[CALIBRATED]):.0f}."
     )
     table = list(measured.values())
     for name in (PAPER, SHIFTED, CALIBRATED):

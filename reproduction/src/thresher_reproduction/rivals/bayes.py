@@ -15,10 +15,10 @@ from thresher_reproduction.rivals.linear_rival import (
     Examples,
     Floats,
     LinearRival,
-    Progress,
     break_even_thresholds,
     products,
 )
+from thresher_reproduction.rivals.tables import Progress
 
 CHOICES = (3, 5, 10, 20, 50, 100, 200, 400)
 
@@ -49,7 +49,7 @@ class Bayes(LinearRival):
 
     def __init__(self, *, n_words: int | None = None) -> None:
         if n_words is not None and n_words < 1:
-            raise ParameterError.of("n_words", n_words, "is out of range (allowed: None or a whole number from 1)")
+            raise ParameterError.of("n_words", n_words, allowed="None or a whole number from 1")
         self.n_words = n_words
 
     def _represent(self, rows: Rows) -> Rows:

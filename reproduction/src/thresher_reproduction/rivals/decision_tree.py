@@ -1,6 +1,5 @@
 """A decision tree for each category, in the style of C4.5 (Quinlan 1993; Lewis and Ringuette 1994), for Table 2."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -9,20 +8,20 @@ from numpy.typing import NDArray
 from thresher.errors import MissingPackageError
 from thresher.kernels.csr import Rows
 from thresher.kernels.reproducible_math import logarithm
-from thresher.learners.parameters import Range, check_parameters
 from thresher.rows.validation import as_rows
-from thresher_reproduction.rivals.tables import as_matrix, document_counts, known_rows, truth_table
+from thresher.support.settings import Rule, check_values
+from thresher_reproduction.rivals.tables import Progress, as_matrix, document_counts, known_rows, truth_table
 
 Floats = NDArray[np.float64]
 
-_WHOLE = Range("a whole number from 1", lambda value: isinstance(value, int) and value >= 1)
-_FROM_NOUGHT = Range("a number from 0", lambda value: isinstance(value, int | float) and 0 <= value < np.inf)
+_WHOLE = Rule("a whole number from 1", lambda value: isinstance(value, int) and value >= 1)
+_FROM_NOUGHT = Rule("a number from 0", lambda value: isinstance(value, int | float) and 0 <= value < np.inf)
 RANGES = {
     "n_words": _WHOLE,
     "split_bits": _FROM_NOUGHT,
     "min_leaf": _WHOLE,
     "prior_documents": _FROM_NOUGHT,
-    "seed": Range("a whole number from 0", lambda value: isinstance(value, int) and value >= 0),
+    "seed": Rule("a whole number from 0", lambda value: isinstance(value, int) and value >= 0),
 }
 
 
@@ -75,15 +74,13 @@ class DecisionTree:
         seed: int = 0,
     ) -> None:
         given = {"n_words": n_words, "split_bits": split_bits, "min_leaf": min_leaf}
-        check_parameters(given | {"prior_documents": prior_documents, "seed": seed}, RANGES)
+        check_values(given | {"prior_documents": prior_documents, "seed": seed}, RANGES)
         self.n_words, self.split_bits, self.min_leaf = n_words, split_bits, min_leaf
         self.prior_documents, self.seed = prior_documents, seed
         self.trees_: list[Tree] = []
         self.n_features_: int | None = None
 
-    def fit(
-        self, rows: Rows, labels: Any, *, n_categories: int, progress: Callable[[int, int], None] | None = None
-    ) -> Self:
+    def fit(self, rows: Rows, labels: Any, *, n_categories: int, progress: Progress | None = None) -> Self:
         """Grow the trees of all categories; `progress` receives the number of finished categories and the total."""
         checked = as_rows(rows)
         truth = truth_table(labels, len(checked.indptr) - 1, n_categories)
@@ -111,7 +108,7 @@ class DecisionTree:
         try:
             from sklearn.tree import DecisionTreeClassifier
         except ImportError:
-            raise MissingPackageError("trees need scikit-learn (pip install thresher-reproduction)") from None
+            raise MissingPackageError("trees need scikit-learn", hint="pip install thresher-reproduction") from None
         return DecisionTreeClassifier(
             criterion="entropy",
             min_samples_leaf=self.min_leaf,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from thresher.errors import ParameterError
 from thresher.kernels.csr import Rows
-from thresher.learners.parameters import LARGEST
+from thresher.support.settings import MAX_NUMBER
 from thresher_reproduction.kernels.exponentiated_gradient import (
     SERIES,
     Bounds,
@@ -16,8 +16,9 @@ from thresher_reproduction.kernels.exponentiated_gradient import (
     exponentiated_gradient_pass,
     settle,
 )
-from thresher_reproduction.rivals.linear_rival import Examples, LinearRival, Progress, break_even_thresholds, products
+from thresher_reproduction.rivals.linear_rival import Examples, LinearRival, break_even_thresholds, products
 from thresher_reproduction.rivals.online import check_passes, pass_over
+from thresher_reproduction.rivals.tables import Progress
 from thresher_reproduction.rivals.unit_vectors import inverse_frequencies, unit_vectors
 
 BOUNDS = Bounds(np.float64(2.0**-8), np.float64(2.0**8), np.float64(500))  # wider loses digits, narrower takes longer
@@ -54,8 +55,8 @@ class ExponentiatedGradient(LinearRival):
 
     def __init__(self, *, total: float = 1.0, rate: float = 1.0, max_passes: int = 2, seed: int = 0) -> None:
         check_passes(rate, max_passes)
-        if not 0 < total <= LARGEST:
-            raise ParameterError.of("total", total, f"is out of range (allowed: above 0, up to {LARGEST:g})")
+        if not 0 < total <= MAX_NUMBER:
+            raise ParameterError.of("total", total, allowed=f"above 0, up to {MAX_NUMBER:g}")
         self.total, self.rate, self.max_passes, self.seed = float(total), float(rate), max_passes, seed
 
     def _represent(self, rows: Rows) -> Rows:

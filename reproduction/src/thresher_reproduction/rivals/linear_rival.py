@@ -1,6 +1,5 @@
 """Base class of the linear rivals: checks the examples, keeps weights and thresholds, scores documents."""
 
-from collections.abc import Callable
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -12,9 +11,9 @@ from thresher.model.thresholds import tune_thresholds
 from thresher.rows.labels import as_labels
 from thresher.rows.validation import as_rows
 from thresher_reproduction.kernels.vector_space import add_products
+from thresher_reproduction.rivals.tables import Progress
 
 Floats = NDArray[np.float64]
-Progress = Callable[[int, int], None]
 
 _ROWS_AT_ONCE = 2048
 
@@ -46,7 +45,7 @@ class LinearRival:
     def score(self, rows: Rows) -> NDArray[np.float32]:
         """Return the scores, (documents, categories); higher is surer, and acceptance begins at about 0."""
         if not hasattr(self, "weights_"):
-            raise NotFittedError(f"{type(self).__name__} has learned nothing yet (call fit first)")
+            raise NotFittedError(f"{type(self).__name__} has learned nothing yet", hint="call fit first")
         checked = as_rows(rows)
         if checked.n_features != len(self.weights_):
             raise RowsError(f"rows have {checked.n_features} features, and {len(self.weights_)} were learned from")

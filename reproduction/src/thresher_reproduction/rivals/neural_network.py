@@ -1,7 +1,6 @@
 """A small network for each topic on latent semantic features (Wiener, Pedersen and Weigend, 1995), for Table 2."""
 
 import warnings
-from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -10,19 +9,26 @@ from numpy.typing import NDArray
 from thresher.errors import MissingPackageError
 from thresher.kernels.csr import Rows
 from thresher.kernels.reproducible_math import logarithm
-from thresher.learners.parameters import Range, check_parameters
 from thresher.rows.validation import as_rows
-from thresher_reproduction.rivals.tables import as_matrix, document_counts, known_rows, prior_log_odds, truth_table
+from thresher.support.settings import Rule, check_values
+from thresher_reproduction.rivals.tables import (
+    Progress,
+    as_matrix,
+    document_counts,
+    known_rows,
+    prior_log_odds,
+    truth_table,
+)
 
 Floats = NDArray[np.float32]
 
-_FROM_NOUGHT = Range("a whole number from 0", lambda value: isinstance(value, int) and value >= 0)
+_FROM_NOUGHT = Rule("a whole number from 0", lambda value: isinstance(value, int) and value >= 0)
 RANGES = {
     "dimensions": _FROM_NOUGHT,
     "terms": _FROM_NOUGHT,
     "hidden": _FROM_NOUGHT,
-    "decay": Range("from 0", lambda value: isinstance(value, int | float) and 0 <= value < np.inf),
-    "steps": Range("a whole number from 1", lambda value: isinstance(value, int) and value >= 1),
+    "decay": Rule("from 0", lambda value: isinstance(value, int | float) and 0 <= value < np.inf),
+    "steps": Rule("a whole number from 1", lambda value: isinstance(value, int) and value >= 1),
     "seed": _FROM_NOUGHT,
 }
 # Keeps the relevancy near 0 for a term that few documents have, inside and outside the category.
@@ -95,7 +101,7 @@ class NeuralNetwork:
         seed: int = 0,
     ) -> None:
         given = {"dimensions": dimensions, "terms": terms, "hidden": hidden}
-        check_parameters(given | {"decay": decay, "steps": steps, "seed": seed}, RANGES)
+        check_values(given | {"decay": decay, "steps": steps, "seed": seed}, RANGES)
         self.dimensions, self.terms, self.hidden = dimensions, terms, hidden
         self.decay, self.steps, self.seed = decay, steps, seed
         self.n_features_: int | None = None
@@ -103,9 +109,7 @@ class NeuralNetwork:
         self.latent_ = _no_dimensions(0)
         self.networks_: list[Network] = []
 
-    def fit(
-        self, rows: Rows, labels: Any, *, n_categories: int, progress: Callable[[int, int], None] | None = None
-    ) -> Self:
+    def fit(self, rows: Rows, labels: Any, *, n_categories: int, progress: Progress | None = None) -> Self:
         """Train the networks of all categories; `progress` receives the number of finished categories and the total."""
         checked = as_rows(rows)
         truth = truth_table(labels, len(checked.indptr) - 1, n_categories)
@@ -187,7 +191,7 @@ def _one_thread() -> Any:
     try:
         from threadpoolctl import threadpool_limits
     except ImportError:
-        raise MissingPackageError("networks need scikit-learn (pip install thresher-reproduction)") from None
+        raise MissingPackageError("networks need scikit-learn", hint="pip install thresher-reproduction") from None
     return threadpool_limits(1)
 
 

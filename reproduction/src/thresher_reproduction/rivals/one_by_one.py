@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from thresher.errors import MissingPackageError
 from thresher.kernels.csr import Rows
-from thresher_reproduction.rivals.linear_rival import Examples, LinearRival, Progress
+from thresher_reproduction.rivals.linear_rival import Examples, LinearRival
+from thresher_reproduction.rivals.tables import Progress, as_matrix
 from thresher_reproduction.rivals.unit_vectors import inverse_frequencies, unit_vectors
 
 
@@ -34,13 +34,3 @@ class OneByOne(LinearRival):
                 weights[:, category], thresholds[category] = fitted.coef_[0], -fitted.intercept_[0]
             progress(category + 1, truth.shape[1])
         self.weights_, self.thresholds_ = weights, thresholds
-
-
-def as_matrix(rows: Rows) -> Any:
-    """Return the rows as a scipy sparse matrix."""
-    try:
-        from scipy.sparse import csr_matrix
-    except ImportError:
-        raise MissingPackageError("this rival needs scikit-learn (pip install thresher-reproduction)") from None
-    indptr = rows.indptr.astype(np.int32)  # the type that scikit-learn's solvers accept
-    return csr_matrix((rows.data.astype(np.float64), rows.indices, indptr), shape=(len(indptr) - 1, rows.n_features))

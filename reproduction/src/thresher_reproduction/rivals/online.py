@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from thresher.errors import ParameterError
 from thresher.kernels.shuffle import seeded_state, shuffle_rows
-from thresher.learners.parameters import LARGEST
-from thresher_reproduction.rivals.linear_rival import Progress
+from thresher.support.settings import MAX_NUMBER
+from thresher_reproduction.rivals.tables import Progress
 
 ROWS_AT_ONCE = 256  # takes a fraction of a second even for the exponentials of hundreds of categories
 
@@ -17,9 +17,9 @@ LearnRows = Callable[[NDArray[np.int64]], None]
 
 def check_passes(rate: float, max_passes: int) -> None:
     """Raise a ParameterError unless the rate is above 0 and there is at least one pass."""
-    if not 0 < rate <= LARGEST or max_passes < 1:
-        allowed = f"above 0 and up to {LARGEST:g}, and from 1"
-        raise ParameterError(f"rate={rate!r}, max_passes={max_passes!r}: out of range (allowed: {allowed})")
+    if not 0 < rate <= MAX_NUMBER or max_passes < 1:
+        allowed = f"above 0 and up to {MAX_NUMBER:g}, and from 1"
+        raise ParameterError(f"invalid rate or max_passes: {rate!r}, {max_passes!r}", hint=f"allowed: {allowed}")
 
 
 def pass_over(n_rows: int, max_passes: int, seed: int, learn: LearnRows, progress: Progress) -> None:

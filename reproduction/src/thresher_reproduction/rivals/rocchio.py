@@ -10,10 +10,10 @@ from thresher_reproduction.rivals.linear_rival import (
     Examples,
     Floats,
     LinearRival,
-    Progress,
     break_even_thresholds,
     products,
 )
+from thresher_reproduction.rivals.tables import Progress
 from thresher_reproduction.rivals.unit_vectors import inverse_frequencies, unit_vectors
 
 
@@ -45,7 +45,9 @@ class Rocchio(LinearRival):
 
     def __init__(self, *, beta: float = 16.0, gamma: float = 64.0) -> None:
         if not (beta > 0 and gamma >= 0):
-            raise ParameterError(f"beta={beta!r}, gamma={gamma!r}: out of range (allowed: beta above 0, gamma from 0)")
+            raise ParameterError(
+                f"invalid beta or gamma: {beta!r}, {gamma!r}", hint="allowed: beta above 0, gamma from 0"
+            )
         self.beta, self.gamma = float(beta), float(gamma)
 
     def _represent(self, rows: Rows) -> Rows:

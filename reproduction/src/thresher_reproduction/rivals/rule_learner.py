@@ -1,6 +1,6 @@
 """Base class of the rule learners, Ripper and SWAP-1: a sweep of rule sets for each category, and their scores."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from thresher.kernels.csr import Rows
 from thresher.rows.validation import as_rows
 from thresher_reproduction.rivals.rules import Collection, Sweep, all_tests, count_features, score_sweeps
+from thresher_reproduction.rivals.tables import Progress
 
 
 class RuleLearner:
@@ -22,7 +23,7 @@ class RuleLearner:
         labels: Sequence[Sequence[int]],
         *,
         n_categories: int,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Self:
         """Learn the rules of all categories; `progress` receives the number of finished categories and the total."""
         collection = Collection(as_rows(rows), labels, n_categories)

@@ -116,7 +116,9 @@ class Collection:
         self.rows, self.n_documents = rows, len(rows.indptr) - 1
         checked = as_labels(labels, self.n_documents)
         if checked.categories.size and int(checked.categories.max()) >= n_categories:
-            raise RowsError(f"labels: category {checked.categories.max()} (allowed: below n_categories={n_categories})")
+            raise RowsError(
+                f"labels: category {checked.categories.max()}", hint=f"allowed: below n_categories={n_categories}"
+            )
         owners = np.repeat(np.arange(self.n_documents), np.diff(checked.indptr))
         order = np.argsort(checked.categories, kind="stable")
         ends = np.searchsorted(checked.categories[order], np.arange(n_categories + 1))
@@ -177,7 +179,7 @@ def count_features(sweeps: Sequence[Sweep] | None) -> int:
 def score_sweeps(sweeps: Sequence[Sweep] | None, rows: Rows) -> NDArray[np.float32]:
     """Return the precision of the best matching rule, averaged over a category's rule sets; 0 if no rule matches."""
     if sweeps is None:
-        raise NotFittedError("the rules have not been learned (call fit first)")
+        raise NotFittedError("the rules have not been learned", hint="call fit first")
     n_documents = len(rows.indptr) - 1
     features = np.array(sorted({t.feature for t in all_tests(sweeps) if t.feature < rows.n_features}), dtype=np.int64)
     levels = max((test.times for test in all_tests(sweeps)), default=1)
@@ -204,7 +206,7 @@ def _surest(rules: RuleSet, bits: Bits, first: dict[int, int], n_documents: int)
 def check_settings(loss_ratios: Sequence[float], **numbers: int) -> None:
     """Raise a ParameterError unless there are loss ratios, all above 0, and the numbers are positive integers."""
     if not loss_ratios or not all(0 < ratio < float("inf") for ratio in loss_ratios):
-        raise ParameterError.of("loss_ratios", loss_ratios, "(allowed: one or more finite numbers above 0)")
+        raise ParameterError.of("loss_ratios", loss_ratios, allowed="one or more finite numbers above 0")
     for name, number in numbers.items():
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
-            raise ParameterError.of(name, number, "is out of range (allowed: a whole number from 1)")
+            raise ParameterError.of(name, number, allowed="a whole number from 1")

@@ -1,6 +1,5 @@
 """Sleeping experts over words or phrases (Cohen and Singer, SIGIR 1996), a row of the paper's Table 2."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -8,15 +7,15 @@ from numpy.typing import NDArray
 
 from thresher.kernels.csr import Rows
 from thresher.kernels.reproducible_math import logarithm
-from thresher.learners.parameters import Range, check_parameters
 from thresher.rows.validation import as_rows
+from thresher.support.settings import Rule, check_values
 from thresher_reproduction.kernels.sleeping_experts import expert_votes, experts_pass
-from thresher_reproduction.rivals.tables import known_rows, prior_log_odds, truth_table
+from thresher_reproduction.rivals.tables import Progress, known_rows, prior_log_odds, truth_table
 
 RANGES = {
-    "beta": Range("above 0, below 1", lambda value: isinstance(value, int | float) and 0 < value < 1),
-    "margin": Range("from 0 to 0.5", lambda value: isinstance(value, int | float) and 0 <= value <= 0.5),
-    "passes": Range("a whole number from 1", lambda value: isinstance(value, int) and value >= 1),
+    "beta": Rule("above 0, below 1", lambda value: isinstance(value, int | float) and 0 < value < 1),
+    "margin": Rule("from 0 to 0.5", lambda value: isinstance(value, int | float) and 0 <= value <= 0.5),
+    "passes": Rule("a whole number from 1", lambda value: isinstance(value, int) and value >= 1),
 }
 
 
@@ -62,14 +61,12 @@ class SleepingExperts:
     """
 
     def __init__(self, *, beta: float = 0.8, margin: float = 0.2, passes: int = 10) -> None:
-        check_parameters({"beta": beta, "margin": margin, "passes": passes}, RANGES)
+        check_values({"beta": beta, "margin": margin, "passes": passes}, RANGES)
         self.beta, self.margin, self.passes = beta, margin, passes
         self.pools_: list[Pool] = []
         self.n_features_: int | None = None
 
-    def fit(
-        self, rows: Rows, labels: Any, *, n_categories: int, progress: Callable[[int, int], None] | None = None
-    ) -> Self:
+    def fit(self, rows: Rows, labels: Any, *, n_categories: int, progress: Progress | None = None) -> Self:
         """Train the experts of all categories; `progress` receives the number of finished categories and the total."""
         checked = as_rows(rows)
         truth = truth_table(labels, len(checked.indptr) - 1, n_categories)

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from thresher.kernels.csr import Rows
 from thresher_reproduction.kernels.widrow_hoff import widrow_hoff_pass
-from thresher_reproduction.rivals.linear_rival import Examples, LinearRival, Progress, break_even_thresholds, products
+from thresher_reproduction.rivals.linear_rival import Examples, LinearRival, break_even_thresholds, products
 from thresher_reproduction.rivals.online import check_passes, pass_over
+from thresher_reproduction.rivals.tables import Progress
 from thresher_reproduction.rivals.unit_vectors import inverse_frequencies, unit_vectors
 
 

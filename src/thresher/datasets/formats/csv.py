@@ -52,13 +52,13 @@ def _read(
         if isinstance(cells, DataError):
             yield cells
         elif len(cells) != len(header):
-            yield lines.at(line, f"{len(cells)} columns, where the header has {len(header)} (fix the line)")
+            yield lines.error(line, f"{len(cells)} columns, where the header has {len(header)}", "fix the line")
         else:
             record = dict(zip(header, map(restored, cells), strict=True))
             try:
                 yield document_of(record, columns, options, f"{lines.name}:{line}", str(line))
             except DataError as error:
-                yield lines.at(line, str(error))
+                yield error.at(lines.name, line)
 
 
 def _is_filled(record: tuple[int, list[str] | DataError]) -> bool:
@@ -69,14 +69,16 @@ def _is_filled(record: tuple[int, list[str] | DataError]) -> bool:
 def _columns_of(header: list[str], delimiter: str, lines: Lines, line: int, options: ReadOptions) -> Columns:
     twice = [name for name, count in Counter(header).items() if count > 1]
     if twice:
-        raise lines.at(line, f"column {twice[0]!r} occurs twice in the header (rename one)")
+        raise lines.error(line, f"column {twice[0]!r} occurs twice in the header", "rename one")
     other = next((other for other in _OTHER_DELIMITERS.get(delimiter, "") if other in header[0]), None)
     if len(header) == 1 and other:
-        raise lines.at(line, f"one column, {header[0][:60]!r}, in the header (use --delimiter {other!r}?)")
+        hint = f"use {{delimiter={other}}}?"
+        raise lines.error(line, f"one column, {header[0][:60]!r}, in the header", hint)
     try:
         return guessed_columns(header, options)
     except DataError as error:
-        raise lines.at(line, f"{error}; the first line must name the columns") from None
+        error.hint += "; the first line must name the columns"
+        raise error.at(lines.name, line) from None
 
 
 class _UnclosedError(DataError):
@@ -119,7 +121,7 @@ class Records:
         try:
             return self._lines.text(line)
         except DataError as error:
-            self._wrong = self._wrong or self._lines.at(number, str(error))
+            self._wrong = self._wrong or error.at(self._lines.name, number)
             return line.decode("utf-8", "replace")
 
     def _follow_quotes(self, number: int, count: int) -> None:
@@ -130,9 +132,10 @@ class Records:
     def _unclosed(self) -> DataError:
         longest = self._lines.options.longest
         return _UnclosedError(
-            f"{self._lines.name}:{self._quote or self._start}: "
-            f"a quote opens here and does not close, or the record is longer than {longest:,} bytes "
-            "(close it; or --no-quoting if quotes are plain characters; or allow more with --longest)",
+            f"a quote opens here and does not close, or the record is longer than {longest:,} bytes",
+            path=self._lines.name,
+            line=self._quote or self._start,
+            hint="close it; or {quoting=False} if quotes are plain characters; or allow more with {longest}",
         )
 
     def __iter__(self) -> Iterator[tuple[int, list[str] | DataError]]:
@@ -158,5 +161,6 @@ class Records:
         if "unexpected end of data" in error:
             raise self._unclosed()
         if "new-line character" in error:
-            return self._lines.at(self._start, "a return within a field (remove it, or put the field into quotes)")
-        return self._lines.at(self._start, f"{printable(error)} (double the quotes within a quoted field)")
+            hint = "remove it, or put the field into quotes"
+            return self._lines.error(self._start, "a return within a field", hint)
+        return self._lines.error(self._start, printable(error), "double the quotes within a quoted field")

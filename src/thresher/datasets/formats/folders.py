@@ -30,12 +30,13 @@ def read_sidecars(folder: Path, options: ReadOptions) -> Iterator[Document | Dat
     for path in _files(folder):
         if path.suffix in SIDECARS:
             if not _has_document(path):
-                yield _at(path, "categories of a document that is not here (remove them)")
+                yield _error(path, "categories of a document that is not here", "remove them")
             continue
         sidecar = next((path.with_suffix(suffix) for suffix in SIDECARS if path.with_suffix(suffix).is_file()), None)
         if sidecar is None and options.labelled:
             wanted = printable(path.with_suffix(SIDECARS[0]).name)
-            yield _at(path, f"no categories next to it (write them into {wanted}; or name one file that holds all)")
+            hint = f"write them into {wanted}; or name one file that holds all"
+            yield _error(path, "no categories next to it", hint)
         else:
             yield _document(path, folder, sidecar, options)
 
@@ -69,9 +70,8 @@ def _name(path: Path, folder: Path) -> str:
     return printable(path.relative_to(folder).as_posix())
 
 
-def _at(path: Path, what: str, line: int | None = None) -> DataError:
-    place = printable(str(path)) + (f":{line}" if line else "")
-    return DataError(f"{place}: {what}")
+def _error(path: Path, problem: str, hint: str = "") -> DataError:
+    return DataError(problem, path=printable(str(path)), hint=hint)
 
 
 def _document(path: Path, folder: Path, categories: str | Path | None, options: ReadOptions) -> Document | DataError:
@@ -79,7 +79,7 @@ def _document(path: Path, folder: Path, categories: str | Path | None, options: 
         text = _text(path, folder, options)
         if isinstance(categories, str):
             if categories == "." and options.labelled:
-                raise _at(path, "lies in no category's folder (move it into one)")
+                raise _error(path, "is not in a category's folder", "move it into one")
             names = _checked([] if categories == "." else [categories], path)
         else:
             names = _checked(_text(categories, folder, options).split("\n"), categories) if categories else ()
@@ -92,18 +92,20 @@ def _checked(names: list[str], path: Path) -> tuple[str, ...]:
     try:
         return checked_categories([name.removesuffix("\r") for name in names if name.strip()])
     except DataError as error:
-        raise _at(path, str(error)) from None
+        raise error.at(printable(str(path))) from None
 
 
 def _text(path: Path, folder: Path, options: ReadOptions) -> str:
     if leads_out(path, folder):
-        raise _at(path, "is a link to a file outside of the folder (copy the folder with cp -rL if you trust it)")
+        hint = "copy the folder with cp -rL if you trust it"
+        raise _error(path, "is a link to a file outside of the folder", hint)
     if path.exists() and not path.is_file():
-        raise _at(path, "is not a file, but a pipe or a device (remove it)")  # reading it might never end
+        raise _error(path, "is not a file, but a pipe or a device", "remove it")  # reading it might never end
     with open_file(path) as file:
         content = file.read(options.longest + 1)
     if len(content) > options.longest:
-        raise _at(path, f"longer than {options.longest:,} bytes (split it, or allow more with --longest)")
+        hint = "split it, or allow more with {longest}"
+        raise _error(path, f"longer than {options.longest:,} bytes", hint)
     return _decoded(content, path, options)
 
 
@@ -115,6 +117,6 @@ def _decoded(content: bytes, path: Path, options: ReadOptions) -> str:
     except UnicodeDecodeError as error:
         before = content[: error.start].decode(options.codec, "replace")
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        raise _at(path, str(not_text(content[error.start], column, options)), line) from None
+        raise not_text(content[error.start], column, options).at(printable(str(path)), line) from None
     except DataError as error:
-        raise _at(path, str(error), 1) from None
+        raise error.at(printable(str(path)), 1) from None

@@ -1,7 +1,6 @@
 """Read JSON Lines files: one object per line, with fields for the text and its categories."""
 
 import codecs
-import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,9 +12,9 @@ from thresher.datasets.document import Document
 from thresher.datasets.lines import Lines
 from thresher.datasets.options import ReadOptions
 from thresher.errors import DataError
+from thresher.support.strict_json import MAX_DEPTH, JsonError, check_keys, is_deeper
 
 _MEMBER = re.compile(rb'"[ \t\r]*:')
-DEEPEST = 200  # levels
 _INCOMPLETE = "incomplete JSON (file truncated?)"
 
 
@@ -52,25 +51,15 @@ def _record(number: int, line: bytes, lines: Lines) -> dict[str, Any]:
         raise DataError(_not_json(number, line.strip(), error)) from None
     if type(record) is not dict:
         raise DataError(_no_object(record))
-    if line.count(b"{") + line.count(b"[") > DEEPEST:
-        _check_depth(record)
+    # orjson allows any depth, and silently takes the last one of equal keys
+    if line.count(b"{") + line.count(b"[") > MAX_DEPTH and is_deeper(record, MAX_DEPTH):
+        raise DataError("nested too deeply", hint=f"allowed: {MAX_DEPTH} levels")
     if len(_MEMBER.findall(line)) != len(record):
-        _check_members(line)
+        try:
+            check_keys(line)
+        except JsonError as error:
+            raise DataError(f"field {error.quoted!r} occurs twice", hint="keep one") from None
     return record
-
-
-def _check_depth(record: dict[str, Any]) -> None:
-    """Raise a DataError for a record nested deeper than all Python versions can read and Thresher can write."""
-    level: list[Any] = [record]
-    for _ in range(DEEPEST):
-        level = [
-            part
-            for value in level
-            if isinstance(value, dict | list)
-            for part in (value.values() if isinstance(value, dict) else value)
-        ]
-    if any(isinstance(value, dict | list) for value in level):
-        raise DataError(f"nested too deeply (allowed: {DEEPEST} levels)")
 
 
 def _check_encoding(line: bytes, lines: Lines) -> None:
@@ -94,18 +83,6 @@ def _no_object(record: Any) -> str:
     if isinstance(record, list):
         return "an object is wanted on each line, not an array (write its members one a line)"
     return 'an object is wanted on each line, not a single value (write {"text": ..., "categories": [...]})'
-
-
-def _check_members(line: bytes) -> None:
-    """Raise a DataError if a key occurs twice; orjson silently takes the last one."""
-
-    def unique(pairs: list[tuple[str, Any]]) -> None:
-        keys = [key for key, _ in pairs]
-        if len(set(keys)) < len(keys):
-            twice = next(key for key in keys if keys.count(key) > 1)
-            raise DataError(f"field {twice!r} occurs twice (keep one)")
-
-    json.loads(line, object_pairs_hook=unique)
 
 
 def _not_json(number: int, start: bytes, error: orjson.JSONDecodeError) -> str:

@@ -26,7 +26,7 @@ def read_parquet(
     except DataError:
         raise
     except (arrow.ArrowException, OSError, ValueError) as error:
-        raise DataError(f"{name_of(path)}: is damaged or no Parquet file: {_first_line(error)}") from None
+        raise DataError(f"is damaged or not a Parquet file: {_first_line(error)}", path=name_of(path)) from None
 
 
 def pyarrow_parquet() -> tuple[Any, Any]:
@@ -35,7 +35,8 @@ def pyarrow_parquet() -> tuple[Any, Any]:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise MissingPackageError("Parquet files need one more package (pip install 'thresher[parquet]')") from None
+        hint = "pip install 'thresher[parquet]'"
+        raise MissingPackageError("Parquet files need one more package", hint=hint) from None
     return pyarrow, parquet
 
 
@@ -56,11 +57,11 @@ def _documents(
 def _columns_of(names: list[str], name: str, options: ReadOptions) -> Columns:
     twice = [column for column, count in Counter(names).items() if count > 1]
     if twice:
-        raise DataError(f"{name}: column {twice[0]!r} occurs twice (rename one)")
+        raise DataError(f"column {twice[0]!r} occurs twice", path=name, hint="rename one")
     try:
         return guessed_columns(names, options)
     except DataError as error:
-        raise DataError(f"{name}: {error}") from None
+        raise error.at(name) from None
 
 
 def _records(batch: Any) -> list[dict[str, Any] | DataError]:
@@ -106,13 +107,14 @@ def _document(
     record: dict[str, Any] | DataError, columns: Columns, options: ReadOptions, place: str, number: int
 ) -> Document | DataError:
     if isinstance(record, DataError):
-        return DataError(f"{place}: {record}")
+        return record.at(place)
     try:
         document = document_of(record, columns, options, place, str(number))
     except DataError as error:
-        return DataError(f"{place}: {error}")
+        return error.at(place)
     if len(document.text) > options.longest:
-        return DataError(f"{place}: text longer than {options.longest:,} characters (allow more with --longest)")
+        problem = f"text longer than {options.longest:,} characters"
+        return DataError(problem, path=place, hint="allow more with {longest}")
     return document
 
 

@@ -12,7 +12,8 @@ from thresher.errors import DataError
 def read_plain(lines: Lines, options: ReadOptions) -> Iterator[Document | DataError]:
     """Yield the document of each line that is not blank, without categories and with the line number as its id."""
     if options.labelled:
-        raise lines.at(1, "plain text has no place for categories (use CSV, JSONL or __label__NAME before the text)")
+        hint = "use CSV, JSONL or __label__NAME before the text"
+        raise lines.error(1, "plain text has no place for categories", hint)
 
     def document(number: int, line: bytes) -> Document:
         return Document(lines.text(line), (), str(number), place=f"{lines.name}:{number}")
@@ -26,7 +27,8 @@ def read_libmultilabel(lines: Lines, options: ReadOptions) -> Iterator[Document 
     def document(number: int, line: bytes) -> Document:
         cells = lines.text(line).split("\t")
         if len(cells) not in (2, 3):
-            raise DataError(f"{len(cells)} columns, where there should be id, categories and text (remove other tabs)")
+            problem = f"{len(cells)} columns, where there should be id, categories and text"
+            raise DataError(problem, hint="remove other tabs")
         *id, names, text = cells
         categories = checked_categories(names.split(options.separator))
         return Document(text, categories, "".join(id) or str(number), place=f"{lines.name}:{number}")

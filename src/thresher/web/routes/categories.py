@@ -7,7 +7,16 @@ from starlette.responses import Response
 
 from thresher.web import request_models, response_models
 from thresher.web.description import route
-from thresher.web.routes.shared import Answer, body_of, holder_of, keep, look, look_up, user_of, written
+from thresher.web.routes.shared import (
+    Answer,
+    body_of,
+    compute,
+    encode,
+    holder_of,
+    read_journal,
+    user_of,
+    write,
+)
 from thresher.web.service import Service
 
 
@@ -23,15 +32,15 @@ def add_routes(app: FastAPI, service: Service) -> None:
     async def categories(request: Request) -> Response:
         """List the categories and how well they do."""
         service.check_ready()
-        return Answer(await look(request, service.pools.quick, lambda: written(service.categories())))
+        return Answer(await compute(request, service.workers.quick, lambda: encode(service.queries.list_categories())))
 
     @app.get("/v1/categories/{name:path}", **route("reader", response_models.Category))
     async def category(request: Request, name: str) -> Response:
         """Show a category: its words, its counts, its curve and its latest mistakes."""
         service.check_ready()
-        found = await look(request, service.pools.quick, lambda: service.category(name))
-        mistakes = await look_up(request, service, lambda: service.latest_mistakes(name))
-        return Answer(await look(request, service.pools.quick, lambda: written(found | {"mistakes": mistakes})))
+        about = await compute(request, service.workers.quick, lambda: service.queries.describe_category(name))
+        mistakes = await read_journal(request, service, lambda: service.queries.list_mistakes(name))
+        return Answer(await compute(request, service.workers.quick, lambda: encode(about | {"mistakes": mistakes})))
 
     changed = {"category": {"name": "$response.body#/categories/0"}, "undo": {"id": "$response.body#/id"}}
 
@@ -44,4 +53,4 @@ def add_routes(app: FastAPI, service: Service) -> None:
         holder = holder_of(request)
         given = (await body_of(request, service, request_models.CategoryChangeIn)).root
         id, user = given.id or uuid4().hex, user_of(holder, given.user)
-        return Answer(await keep(service, lambda: written(service.change_categories(id, given, user))))
+        return Answer(await write(service, lambda: encode(service.commands.change_categories(id, given, user))))

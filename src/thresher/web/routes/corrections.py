@@ -8,11 +8,22 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from starlette.responses import Response, StreamingResponse
 
-from thresher.journal.database import Record, exported
+from thresher.journal.export import export_correction
+from thresher.journal.record import Record
 from thresher.web import request_models, response_models
 from thresher.web.description import content, route
 from thresher.web.guards import LINES
-from thresher.web.routes.shared import Answer, answer, body_of, holder_of, keep, look, look_up, user_of, written
+from thresher.web.routes.shared import (
+    Answer,
+    answer,
+    body_of,
+    compute,
+    encode,
+    holder_of,
+    read_journal,
+    user_of,
+    write,
+)
 from thresher.web.service import Service
 
 _RECORDS_AT_ONCE = 50
@@ -45,12 +56,12 @@ def _add_corrections(app: FastAPI, service: Service) -> None:
         holder = holder_of(request)
         given = await body_of(request, service, request_models.CorrectionIn)
 
-        def corrected() -> tuple[bytes, bool]:
-            found, repeated = service.correct(given, user_of(holder, given.user))
-            return written(found), repeated
+        def correct_and_encode() -> tuple[bytes, bool]:
+            effect, is_repeated = service.commands.correct(given, user_of(holder, given.user))
+            return encode(effect), is_repeated
 
-        found, repeated = await keep(service, corrected)
-        return Answer(found, 200 if repeated else 201)
+        effect, is_repeated = await write(service, correct_and_encode)
+        return Answer(effect, 200 if is_repeated else 201)
 
     others = {"corrections": {"after": "$response.body#/next"}, "undo": {"id": "$response.body#/corrections/0/id"}}
 
@@ -63,13 +74,13 @@ def _add_corrections(app: FastAPI, service: Service) -> None:
         newest: bool = False,
     ) -> Response:
         """List what was corrected, by whom, and its effect."""
-        return Answer(await _listed(request, service, limit, after, before, newest))
+        return Answer(await _read_page(request, service, limit, after, before, newest))
 
     @app.delete("/v1/corrections/{id:path}", **route("teacher", response_models.Undone))
     async def undo(request: Request, id: str, user: Annotated[str, Query(max_length=200)] = "") -> Response:
         """Take a correction back, as if it had never been."""
         holder = holder_of(request)
-        return answer(await keep(service, lambda: service.undo(id, holder, user_of(holder, user))))
+        return answer(await write(service, lambda: service.commands.undo(id, holder, user_of(holder, user))))
 
 
 def _add_export(app: FastAPI, service: Service) -> None:
@@ -79,41 +90,40 @@ def _add_export(app: FastAPI, service: Service) -> None:
     async def export(request: Request) -> Response:
         """Give all corrections that stand as documents to train on."""
         service.check_ready()
-        return StreamingResponse(_exported(service), media_type=LINES)
+        return StreamingResponse(_stream_export(service), media_type=LINES)
 
 
-async def _listed(
+async def _read_page(
     request: Request, service: Service, limit: int, after: int | None, before: int | None, newest: bool
 ) -> bytes:
     """Return a page of corrections, read in parts so that writers have a turn; it ends early if it grows long."""
-    found: list[bytes] = []
+    encoded: list[bytes] = []
     while True:
-        some = partial(service.corrections, min(limit - len(found), _RECORDS_AT_ONCE), after, before, newest)
-        page = await look_up(request, service, some)
-        found += await look(request, service.pools.quick, partial(_each, page["corrections"]))
-        if page["next"] is None or len(found) == limit or sum(map(len, found)) > _LONGEST_PAGE:
-            return b'{"corrections":[' + b",".join(found) + b"]," + written({"next": page["next"]})[1:]
+        count = min(limit - len(encoded), _RECORDS_AT_ONCE)
+        some = partial(service.queries.list_corrections, count, after, before, newest)
+        page = await read_journal(request, service, some)
+        encoded += await compute(request, service.workers.quick, partial(_encode_each, page["corrections"]))
+        if page["next"] is None or len(encoded) == limit or sum(map(len, encoded)) > _LONGEST_PAGE:
+            return b'{"corrections":[' + b",".join(encoded) + b"]," + encode({"next": page["next"]})[1:]
         after, before = (None, page["next"]) if newest or before is not None else (page["next"], None)
 
 
-def _each(found: list[dict[str, Any]]) -> list[bytes]:
-    return list(map(written, found))
+def _encode_each(corrections: list[dict[str, Any]]) -> list[bytes]:
+    return list(map(encode, corrections))
 
 
-async def _exported(service: Service) -> AsyncIterator[bytes]:
+async def _stream_export(service: Service) -> AsyncIterator[bytes]:
     after = 0
     while True:
-        records = await asyncio.wrap_future(service.write(partial(_page, service, after)))
-        yield await asyncio.wrap_future(service.pools.quick.call(partial(_lines, service, records)))
+        read_page = partial(service.queries.read_records, after, _RECORDS_AT_ONCE)
+        records = await asyncio.wrap_future(service.write(read_page))
+        yield await asyncio.wrap_future(service.workers.quick.call(partial(_encode_lines, service, records)))
         if len(records) < _RECORDS_AT_ONCE:
             return
         after = records[-1].seq
 
 
-def _lines(service: Service, records: list[Record]) -> bytes:
+def _encode_lines(service: Service, records: list[Record]) -> bytes:
     standing = (one for one in records if one.kind == "correction" and one.undone_by is None and one.text is not None)
-    return b"".join(written(exported(one, service.renames.renamed(one))) + b"\n" for one in standing)
-
-
-def _page(service: Service, after: int) -> list[Record]:
-    return list(service.desk.journal.oldest(after, _RECORDS_AT_ONCE))
+    history = service.served.history
+    return b"".join(encode(export_correction(one, history.translate_body(one))) + b"\n" for one in standing)

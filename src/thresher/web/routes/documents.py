@@ -12,9 +12,19 @@ from starlette.responses import Response
 from thresher.text.analysers import Text
 from thresher.web import request_models, response_models
 from thresher.web.description import route
-from thresher.web.review_order import MOST_SHOWN
+from thresher.web.review_order import MAX_LETTERS
 from thresher.web.routes.lines import Batch, line_batches
-from thresher.web.routes.shared import Answer, answer, body_of, is_lines, keep, look, look_up, read, written
+from thresher.web.routes.shared import (
+    Answer,
+    answer,
+    body_of,
+    compute,
+    encode,
+    is_lines,
+    parse_body,
+    read_journal,
+    write,
+)
 from thresher.web.service import Service
 
 _LOOKED_UP_AT_ONCE = 50
@@ -41,19 +51,19 @@ def _add_queue(app: FastAPI, service: Service) -> None:
     ) -> Response:
         """Say what to review next, the uncertain first."""
         service.check_ready()
-        queued = partial(service.queued, order, category or None, q, state, limit, offset)
-        found, matching = await look(request, service.pools.queue, queued)
+        list_page = partial(service.queries.list_documents, order, category or None, q, state, limit, offset)
+        listed, matching = await compute(request, service.workers.queue, list_page)
         answers: list[dict[str, Any]] = []
-        room = MOST_SHOWN
-        while room >= 0 and len(answers) < len(found):
-            some = found[len(answers) : len(answers) + _LOOKED_UP_AT_ONCE]  # in parts, so that writers have a turn
-            more, room = await look_up(request, service, partial(_with_corrections, service, some, room))
+        room = MAX_LETTERS
+        while room >= 0 and len(answers) < len(listed):
+            some = listed[len(answers) : len(answers) + _LOOKED_UP_AT_ONCE]  # in parts, so that writers have a turn
+            more, room = await read_journal(request, service, partial(_add_corrections, service, some, room))
             answers += more
 
         def page() -> bytes:
-            return written({"documents": answers, "matching": matching, **service.pool.counts()})
+            return encode({"documents": answers, "matching": matching, **service.served.documents.count_states()})
 
-        return Answer(await look(request, service.pools.queue, page))
+        return Answer(await compute(request, service.workers.queue, page))
 
 
 def _add_documents(app: FastAPI, service: Service) -> None:
@@ -72,7 +82,7 @@ def _add_documents(app: FastAPI, service: Service) -> None:
         """Add documents to review."""
         added = known = 0
         async for pairs in _document_batches(request, service):
-            new, old = await keep(service, partial(_added, service, pairs))
+            new, old = await write(service, partial(_add, service, pairs))
             added, known = added + new, known + old
         return answer({"added": added, "known": known})
 
@@ -80,28 +90,30 @@ def _add_documents(app: FastAPI, service: Service) -> None:
     async def document(request: Request, id: str) -> Response:
         """Show a document to review."""
         service.check_ready()
-        found = service.pool.get(id)
-        return Answer(await look(request, service.pools.quick, lambda: written(found._asdict())))
+        shown = service.served.documents.get(id)
+        return Answer(await compute(request, service.workers.quick, lambda: encode(shown._asdict())))
 
     @app.patch("/v1/documents/{id:path}", **route("teacher", response_models.Document, takes=request_models.StateIn))
     async def set_state(request: Request, id: str) -> Response:
         """Say what has become of a document to review."""
         given = await body_of(request, service, request_models.StateIn)
-        return Answer(await keep(service, lambda: written(service.pool.set_state(id, given.state)._asdict())))
+        return Answer(
+            await write(service, lambda: encode(service.served.documents.set_state(id, given.state)._asdict()))
+        )
 
     @app.delete("/v1/documents/{id:path}", **route("admin", response_models.Document))
     async def remove_document(request: Request, id: str) -> Response:
         """Delete a document to review; corrections of it stay."""
-        return Answer(await keep(service, lambda: written(service.pool.remove(id)._asdict())))
+        return Answer(await write(service, lambda: encode(service.served.documents.remove(id)._asdict())))
 
 
-def _with_corrections(service: Service, documents: list[dict[str, Any]], room: int) -> tuple[list[dict[str, Any]], int]:
+def _add_corrections(service: Service, documents: list[dict[str, Any]], room: int) -> tuple[list[dict[str, Any]], int]:
     """Return documents with their corrections until the names in them exceed the `room`, and the room left."""
     answers: list[dict[str, Any]] = []
     for document in documents:
         if room < 0:
             break
-        answers.append(service.with_corrections(document))
+        answers.append(service.queries.add_corrections(document))
         for said in answers[-1]["corrections"]:
             room -= sum(map(len, chain(said["accept"], said["reject"], said["categories"] or ())))
     return answers, room
@@ -110,9 +122,9 @@ def _with_corrections(service: Service, documents: list[dict[str, Any]], room: i
 async def _document_batches(request: Request, service: Service) -> AsyncIterator[list[tuple[str | None, Text]]]:
     if is_lines(request):
         async for batch in line_batches(request):
-            yield await asyncio.wrap_future(service.pools.quick.call(partial(_pairs_of, batch)))
+            yield await asyncio.wrap_future(service.workers.quick.call(partial(_pairs_of, batch)))
     else:
-        yield await read(service, await request.body(), _pairs_in)
+        yield await parse_body(service, await request.body(), _pairs_in)
 
 
 def _pairs_of(batch: Batch) -> list[tuple[str | None, Text]]:
@@ -120,12 +132,12 @@ def _pairs_of(batch: Batch) -> list[tuple[str | None, Text]]:
 
 
 def _pairs_in(body: bytes) -> list[tuple[str | None, Text]]:
-    return _pairs(request_models.checked(request_models.DocumentsIn, request_models.parsed(body)).documents)
+    return _pairs(request_models.validate(request_models.DocumentsIn, request_models.parse(body)).documents)
 
 
 def _pairs(documents: Iterable[str | request_models.DocumentIn]) -> list[tuple[str | None, Text]]:
     return [(None, one) if isinstance(one, str) else (one.id, one.text) for one in documents]
 
 
-def _added(service: Service, pairs: list[tuple[str | None, Text]]) -> tuple[int, int]:
-    return service.pool.add(pairs)
+def _add(service: Service, pairs: list[tuple[str | None, Text]]) -> tuple[int, int]:
+    return service.served.documents.add(pairs)

@@ -5,12 +5,12 @@ from starlette.responses import Response
 
 from thresher.web import response_models
 from thresher.web.description import route
-from thresher.web.prometheus_metrics import Meters
-from thresher.web.routes.shared import answer, look
-from thresher.web.service import Service
+from thresher.web.prometheus_metrics import MEDIA, RequestMetrics
+from thresher.web.routes.shared import answer, compute
+from thresher.web.service import Service, State
 
 
-def add_routes(app: FastAPI, service: Service, meters: Meters) -> None:
+def add_routes(app: FastAPI, service: Service, request_metrics: RequestMetrics) -> None:
     """Add the routes for monitoring."""
 
     @app.get("/healthz", **route(None, response_models.Health))
@@ -30,14 +30,14 @@ def add_routes(app: FastAPI, service: Service, meters: Meters) -> None:
     async def metrics(request: Request) -> Response:
         """Count what was answered, and how fast."""
 
-        def text() -> str:
-            gauges = {"ready": service.state == "ready", "writer_waiting": service.waiting}
-            if service.state == "ready":
+        def render() -> bytes:
+            gauges: dict[str, float] = {"ready": service.state == State.READY, "writer_waiting": service.waiting}
+            if service.state == State.READY:
                 gauges |= {
-                    "position": service.position,
-                    "corrections": service.tally.corrections,
-                    "documents_open": service.pool.counts()["open"],
+                    "position": service.served.position,
+                    "corrections": service.served.stats.corrections,
+                    "documents_open": service.served.documents.count_states()["open"],
                 }
-            return meters.text(**gauges)
+            return request_metrics.render(gauges)
 
-        return Response(await look(request, service.pools.quick, text), media_type="text/plain; version=0.0.4")
+        return Response(await compute(request, service.workers.quick, render), media_type=MEDIA)

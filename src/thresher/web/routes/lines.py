@@ -24,7 +24,7 @@ class Lines(StreamingResponse):
         await self.stream_response(send)
 
 
-async def begun(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def wait_for_first(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Wait for the first line, so that an error in the first documents can still set the status."""
     try:
         first = await anext(lines)
@@ -47,8 +47,8 @@ class Batch(NamedTuple):
 
     def documents(self) -> list[str | request_models.DocumentIn]:
         """Return the checked documents of the lines."""
-        found = [_line(line, number) for number, line in enumerate(self.lines, self.first) if line.strip()]
-        return [document_of(one) for one in found]
+        values = [_parse_line(line, number) for number, line in enumerate(self.lines, self.first) if line.strip()]
+        return [document_of(value) for value in values]
 
 
 async def line_batches(request: Request) -> AsyncIterator[Batch]:
@@ -75,15 +75,15 @@ def _too_long(number: int) -> Problem:
     return Problem(413, f"line {number} is longer than {request_models.LONGEST_BODY:,} bytes")
 
 
-def _line(line: bytes, number: int) -> Any:
+def _parse_line(line: bytes, number: int) -> Any:
     if len(line) > request_models.LONGEST_BODY:
         raise _too_long(number)
     try:
-        return request_models.parsed(line)
+        return request_models.parse(line)
     except Problem as problem:
         raise Problem(problem.status, f"line {number}: {problem.detail}") from None
 
 
-def document_of(found: Any) -> str | request_models.DocumentIn:
+def document_of(value: Any) -> str | request_models.DocumentIn:
     """Return a line's text, or its checked document."""
-    return found if isinstance(found, str) else request_models.checked(request_models.DocumentIn, found)
+    return value if isinstance(value, str) else request_models.validate(request_models.DocumentIn, value)

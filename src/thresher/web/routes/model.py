@@ -5,7 +5,16 @@ from starlette.responses import Response
 
 from thresher.web import request_models, response_models
 from thresher.web.description import route
-from thresher.web.routes.shared import Answer, answer, body_of, holder_of, keep, look, look_up, written
+from thresher.web.routes.shared import (
+    Answer,
+    answer,
+    body_of,
+    compute,
+    encode,
+    holder_of,
+    read_journal,
+    write,
+)
 from thresher.web.service import Service
 
 
@@ -16,23 +25,23 @@ def add_routes(app: FastAPI, service: Service) -> None:
     async def stats(request: Request) -> Response:
         """Count the mistakes so far, and say whether they have become more."""
         service.check_ready()
-        return Answer(await look(request, service.pools.quick, lambda: written(service.stats())))
+        return Answer(await compute(request, service.workers.quick, lambda: encode(service.queries.summarize())))
 
     @app.get("/v1/model", **route("reader", response_models.Model))
     async def model(request: Request) -> Response:
         """Show settings and digest of the model, and who asks."""
         holder = holder_of(request)
-        about = await look_up(request, service, service.about)
+        about = await read_journal(request, service, service.queries.describe_model)
         return answer(about | {"role": holder.role, "user": holder.name})
 
     @app.post("/v1/model/reload", **route("admin", response_models.Reloaded, takes=request_models.ReloadIn))
     async def reload(request: Request) -> Response:
         """Take up the model's file, if it holds another model now."""
         given = await body_of(request, service, request_models.ReloadIn)
-        return answer(await keep(service, lambda: service.reload(given.new_journal)))
+        return answer(await write(service, lambda: service.reload(given.new_journal)))
 
     @app.post("/v1/backup", **route("admin", response_models.BackedUp, takes=request_models.BackupIn))
     async def back_up(request: Request) -> Response:
         """Write a copy of the journal into a folder within its own."""
         given = await body_of(request, service, request_models.BackupIn)
-        return answer(await keep(service, lambda: service.backup(temporary=given.temporary)))
+        return answer(await write(service, lambda: service.backup(temporary=given.temporary)))

@@ -29,14 +29,14 @@ from thresher.web.workers import Workers
 
 Result = TypeVar("Result")
 FEW_BYTES = 2**14  # a body up to this size is parsed at once, a longer one on another thread
-MOST_ANSWERED = 50_000_000  # bytes of one answer
-_WRITTEN_AT_ONCE = 1000  # categories of documents, or list entries, encoded at once: no other thread runs meanwhile
+MAX_ANSWER_BYTES = 50_000_000  # bytes of one answer
+_ENCODED_AT_ONCE = 1000  # categories of documents, or list entries, encoded at once: no other thread runs meanwhile
 _ROOM = 2**24  # bytes: more than these entries ever take
 _PIECE = 2**18  # bytes sent at once
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-async def refused(request: Request, error: Exception) -> Response:
+async def make_refusal(request: Request, error: Exception) -> Response:
     """Return the response for an error."""
     if isinstance(error, Problem):
         return error.response()
@@ -45,7 +45,7 @@ async def refused(request: Request, error: Exception) -> Response:
     if isinstance(error, ThresherError | MemoryError):
         return as_problem(error).response()
     if isinstance(error, HTTPException) and error.status_code == 405:
-        return Problem(405, "method not allowed", {"Allow": _allowed(request)}).response()
+        return Problem(405, "method not allowed", {"Allow": _allowed_methods(request)}).response()
     if isinstance(error, HTTPException):
         return Problem(error.status_code, str(error.detail).lower(), dict(error.headers or {})).response()
     if isinstance(error, RequestValidationError):
@@ -70,60 +70,60 @@ class Answer(Response):
             await send({"type": "http.response.body", "body": bytes(body[first : first + _PIECE]), "more_body": rest})
 
 
-def answer(found: Any, status: int = 200) -> Response:
+def answer(value: Any, status: int = 200) -> Response:
     """Return a small JSON response."""
-    return Answer(written(found), status)
+    return Answer(encode(value), status)
 
 
-def written(found: Any) -> bytes:
+def encode(value: Any) -> bytes:
     """Return JSON, encoded in parts so that other threads run in between."""
-    return b"".join(_parts(found))
+    return b"".join(_encode_parts(value))
 
 
-def _parts(found: Any) -> Iterator[bytes]:
-    if isinstance(found, dict) and any(isinstance(value, list | dict) for value in found.values()):
+def _encode_parts(value: Any) -> Iterator[bytes]:
+    if isinstance(value, dict) and any(isinstance(part, list | dict) for part in value.values()):
         before = b"{"
-        for key, value in found.items():
-            yield before + _encoded(key) + b":"
-            yield from _parts(value)
+        for key, part in value.items():
+            yield before + _encode_part(key) + b":"
+            yield from _encode_parts(part)
             before = b","
         yield b"}"
-    elif isinstance(found, list) and found and isinstance(found[0], dict):
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
         before = b"["
-        for value in found:
+        for part in value:
             yield before
-            yield from _parts(value)
+            yield from _encode_parts(part)
             before = b","
         yield b"]"
-    elif isinstance(found, list) and len(found) > _WRITTEN_AT_ONCE:
-        parts = (found[first : first + _WRITTEN_AT_ONCE] for first in range(0, len(found), _WRITTEN_AT_ONCE))
-        yield b"[" + b",".join(_encoded(part)[1:-1] for part in parts) + b"]"
+    elif isinstance(value, list) and len(value) > _ENCODED_AT_ONCE:
+        parts = (value[first : first + _ENCODED_AT_ONCE] for first in range(0, len(value), _ENCODED_AT_ONCE))
+        yield b"[" + b",".join(_encode_part(part)[1:-1] for part in parts) + b"]"
     else:
-        yield _encoded(found)
+        yield _encode_part(value)
 
 
-def _encoded(found: Any) -> bytes:
+def _encode_part(value: Any) -> bytes:
     """Return JSON; NaN, as in a share of nothing, becomes null."""
     try:
-        return _ENCODER.encode(found).encode()
+        return _ENCODER.encode(value).encode()
     except ValueError:
-        _find_room()
-        return orjson.dumps(found)
+        _require_room()
+        return orjson.dumps(value)
 
 
-def written_many(documents: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+def encode_documents(documents: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     """Yield each of many documents as JSON, encoded with orjson, which is ten times as fast."""
-    count = _WRITTEN_AT_ONCE
+    count = _ENCODED_AT_ONCE
     for document in documents:
         own = len(document["categories"]) + 1
         count += own
-        if count > _WRITTEN_AT_ONCE:
-            _find_room()
+        if count > _ENCODED_AT_ONCE:
+            _require_room()
             count = own
-        yield written(document) if "explanations" in document or own > _WRITTEN_AT_ONCE else orjson.dumps(document)
+        yield encode(document) if "explanations" in document or own > _ENCODED_AT_ONCE else orjson.dumps(document)
 
 
-def _find_room() -> None:
+def _require_room() -> None:
     """Raise a MemoryError if there is no memory for orjson's next output: orjson would end the process instead."""
     np.empty(_ROOM, dtype=np.uint8)
 
@@ -143,19 +143,19 @@ async def body_of(request: Request, service: Service, kind: type[request_models.
     """Return the checked contents of a JSON body."""
     if is_lines(request):
         raise Problem(415, f"this takes {JSON}")
-    return await read(
-        service, await request.body(), lambda body: request_models.checked(kind, request_models.parsed(body))
+    return await parse_body(
+        service, await request.body(), lambda body: request_models.validate(kind, request_models.parse(body))
     )
 
 
-async def read(service: Service, body: bytes, reader: Callable[[bytes], Result]) -> Result:
+async def parse_body(service: Service, body: bytes, reader: Callable[[bytes], Result]) -> Result:
     """Parse a body with a reader: at once if it is short, otherwise on another thread."""
     if len(body) <= FEW_BYTES:
         return reader(body)
-    return await asyncio.wrap_future(service.pools.quick.call(lambda: reader(body)))
+    return await asyncio.wrap_future(service.workers.quick.call(lambda: reader(body)))
 
 
-async def keep(service: Service, work: Callable[[], Result]) -> Result:
+async def write(service: Service, work: Callable[[], Result]) -> Result:
     """Run work on the writing thread, to its end even if the client leaves.
 
     Work that has not begun when the service must end is refused and not done.
@@ -168,30 +168,30 @@ async def keep(service: Service, work: Callable[[], Result]) -> Result:
         raise
 
 
-async def look_up(request: Request, service: Service, work: Callable[[], Result]) -> Result:
+async def read_journal(request: Request, service: Service, work: Callable[[], Result]) -> Result:
     """Run a read on the writing thread, unless the client leaves before its turn."""
-    return await _unless_left(request, service.write(work))
+    return await _wait_unless_left(request, service.write(work))
 
 
-async def look(request: Request, workers: Workers, work: Callable[[], Result]) -> Result:
+async def compute(request: Request, workers: Workers, work: Callable[[], Result]) -> Result:
     """Run read-only work on a thread, unless the client leaves before its turn."""
-    return await _unless_left(request, workers.call(work))
+    return await _wait_unless_left(request, workers.call(work))
 
 
-async def _unless_left(request: Request, future: "Future[Result]") -> Result:
-    found, left = asyncio.wrap_future(future), asyncio.ensure_future(_left(request))
-    both: tuple[asyncio.Future[Any], ...] = (found, left)
+async def _wait_unless_left(request: Request, future: "Future[Result]") -> Result:
+    result, left = asyncio.wrap_future(future), asyncio.ensure_future(_wait_until_left(request))
+    both: tuple[asyncio.Future[Any], ...] = (result, left)
     try:
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-        if not found.done():
+        if not result.done():
             raise ClientDisconnect
-        return found.result()
+        return result.result()
     finally:
         left.cancel()
-        found.cancel()
+        result.cancel()
 
 
-async def _left(request: Request) -> None:
+async def _wait_until_left(request: Request) -> None:
     """Wait until the client leaves, or the body is refused."""
     with suppress(Problem):
         while (await request.receive())["type"] != "http.disconnect":
@@ -223,7 +223,7 @@ class Route(APIRoute):
         return checked
 
 
-def _allowed(request: Request) -> str:
+def _allowed_methods(request: Request) -> str:
     """Return the methods that the routes of a path accept."""
     methods: set[str] = set()
     for one in request.app.router.routes:

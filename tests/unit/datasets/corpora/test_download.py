@@ -283,7 +283,7 @@ def test_a_cache_that_cannot_be_made_is_named(tmp_path: Path, monkeypatch: pytes
 
 
 def test_an_unknown_corpus_is_refused() -> None:
-    with pytest.raises(ParameterError, match="corpus='reuters' is unknown"):
+    with pytest.raises(ParameterError, match="invalid corpus: 'reuters'"):
         fetch("reuters")
 
 

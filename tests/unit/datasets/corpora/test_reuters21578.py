@@ -465,13 +465,13 @@ def test_small_pairs_can_be_drawn_of_few_documents() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"choice": "best"}, "choice='best' is unknown"),
-        ({"n_train": 21}, "n_train=21 with n_pairs=2 is out of range .*up to 40"),
-        ({"n_test": 11}, "n_test=11 with n_pairs=2 is out of range .*up to 20"),
-        ({"n_pairs": 0}, "n_pairs=0 is out of range"),
-        ({"n_categories": 4}, "n_categories=4 is out of range .*from 1 to 3"),
-        ({"n_categories": 0}, "n_categories=0 is out of range"),
-        ({"n_categories": 4, "choice": "random"}, "n_categories=4 is out of range"),
+        ({"choice": "best"}, "invalid choice: 'best'"),
+        ({"n_train": 21}, "invalid n_train: 21 .with n_pairs=2; .*up to 40"),
+        ({"n_test": 11}, "invalid n_test: 11 .with n_pairs=2; .*up to 20"),
+        ({"n_pairs": 0}, "invalid n_train: 20 .with n_pairs=0; "),
+        ({"n_categories": 4}, "invalid n_categories: 4 .*from 1 to 3"),
+        ({"n_categories": 0}, "invalid n_categories: 0"),
+        ({"n_categories": 4, "choice": "random"}, "invalid n_categories: 4"),
     ],
 )
 def test_pairs_that_cannot_be_drawn_are_refused(options: dict[str, object], message: str) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from thresher.datasets.document import Document
 from thresher.datasets.options import LONGEST_DOCUMENT
 from thresher.datasets.reader import Reading, read_documents
+from thresher.datasets.spreadsheet_escape import restored
 from thresher.errors import DataError
 
 
@@ -162,7 +163,7 @@ def test_a_field_may_be_as_long_as_a_document() -> None:
 
 def test_a_field_longer_than_a_document_is_refused_with_its_line() -> None:
     content = f"text,label\noil,a\n{'x' * (LONGEST_DOCUMENT + 1)},b\ngas,c\n"
-    message = "line longer than 1,000,000 bytes (split it, or allow more with --longest)"
+    message = "line longer than 1,000,000 bytes (split it, or allow more with longest)"
     assert refusal(content) == f"3: {message}"
     found = reading(content, skip_bad=True)
     assert [document.text for document in found] == ["oil", "gas"]
@@ -231,11 +232,11 @@ def test_another_number_of_columns_is_refused_with_both_numbers(format: str, row
     [
         ("wheat rose,grain\noil,crude\n", {}, "1: no column holds the text (there are: 'wheat rose', 'grain'; name it"),
         ("text,label,text\na,b,c\n", {}, "1: column 'text' occurs twice in the header (rename one)"),
-        ("text;label\na;b\n", {}, "1: one column, 'text;label', in the header (use --delimiter ';'?)"),
-        ("text\tlabel\na\tb\n", {}, "1: one column, 'text\\tlabel', in the header (use --delimiter '\\t'?)"),
+        ("text;label\na;b\n", {}, "1: one column, 'text;label', in the header (use delimiter=';'?)"),
+        ("text\tlabel\na\tb\n", {}, "1: one column, 'text\\tlabel', in the header (use delimiter='\\t'?)"),
         ("\n\nid,label\n1,b\n", {}, "3: no column holds the text (there are: 'id', 'label'"),
         ("text,x\na,b\n", {"labelled": True}, "1: no column holds the categories (there are: 'text', 'x'; name it"),
-        ("text,x\na,b\n", {"text": "body"}, "1: there is no column 'body' (there are: 'text', 'x')"),
+        ("text,x\na,b\n", {"text": "body"}, "1: there is no column 'body' (there are: 'text', 'x'"),
         ("text,x\na,b\n", {"categories": "y"}, "1: there is no column 'y'"),
         ("text,x\na,b\n", {"id": "z"}, "1: there is no column 'z'"),
         ('"text,label\na,b\n', {}, "1: a quote opens here and does not close"),
@@ -256,7 +257,7 @@ def test_a_header_that_does_not_serve_is_refused(content: str | bytes, options: 
 def test_a_byte_that_is_no_text_spoils_its_record_alone() -> None:
     content = b'text,label\none,a\n"two\nth\xfcs",b\nthree,c\n'
     assert refusal(content) == (
-        "4: byte 0xfc at column 3 is not UTF-8 (use --encoding latin-1 or --decode-errors replace)"
+        "4: byte 0xfc at column 3 is not UTF-8 (use encoding='latin-1' or decode_errors='replace')"
     )
     assert [document.text for document in documents(content, skip_bad=True)] == ["one", "three"]
     assert documents(content, encoding="latin-1")[1].text == "two\nthüs"
@@ -288,7 +289,8 @@ def test_any_cells_that_the_csv_module_writes_come_back(rows: list[tuple[str, st
     writer = csv.writer(file, delimiter=delimiter, lineterminator=end, quoting=csv.QUOTE_ALL)
     writer.writerows([("text", "other"), *rows])
     found = documents(file.getvalue(), delimiter=delimiter)
-    assert [(document.text, (document.columns or {})["other"]) for document in found] == rows
+    read = [(document.text, (document.columns or {})["other"]) for document in found]
+    assert read == [(restored(text), restored(other)) for text, other in rows]  # as a spreadsheet would show them
 
 
 def test_a_first_line_that_declares_the_delimiter_is_read_as_excel_does() -> None:

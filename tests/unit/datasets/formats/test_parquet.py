@@ -174,7 +174,7 @@ def test_offsets_that_lead_nowhere_are_not_followed(column: str, monkeypatch: py
     write(path, {name: ["oil", "gas"] for name in columns})
     batches = [pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))]
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *_, **__: batches)
-    assert refusal(path, skip_bad=True).startswith("is damaged or no Parquet file: ")
+    assert refusal(path, skip_bad=True).startswith("is damaged or not a Parquet file: ")
 
 
 def test_a_bad_row_further_down_can_be_skipped(path: Path) -> None:
@@ -193,7 +193,7 @@ def test_a_text_that_is_too_long_is_refused(path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "options", "message"),
     [
-        ({"a": ["x"]}, {}, "no column holds the text (there are: 'a'; name it with --text)"),
+        ({"a": ["x"]}, {}, "no column holds the text (there are: 'a'; name it with text='COLUMN')"),
         ({"text": ["x"]}, {"labelled": True}, "no column holds the categories"),
         ({"text": ["x"]}, {"text": "body"}, "there is no column 'body'"),
         ({"text": pa.array([], pa.string())}, {}, "no documents (is it the right file?)"),
@@ -239,7 +239,7 @@ def test_a_column_that_stands_twice_is_refused(path: Path) -> None:
 def test_a_damaged_file_is_refused(path: Path, damage: Any) -> None:
     write(path, {"text": ["oil"] * 100, "label": ["a"] * 100})
     path.write_bytes(damage(path.read_bytes()))
-    assert refusal(path, skip_bad=True).startswith("is damaged or no Parquet file: ")
+    assert refusal(path, skip_bad=True).startswith("is damaged or not a Parquet file: ")
 
 
 def test_a_file_with_changed_bytes_is_read_or_refused(path: Path) -> None:

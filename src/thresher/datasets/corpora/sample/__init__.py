@@ -26,6 +26,6 @@ def read_sample(split: str = "train") -> Iterator[Document | DataError]:
     ('m001', ('waste',))
     """
     if split not in SPLITS:
-        raise ParameterError(f"sample:{split} is unknown (allowed: sample:train, sample:test)")
+        raise ParameterError(f"sample:{split} is unknown", hint="allowed: sample:train, sample:test")
     path = Path(__file__).with_name(f"{split}.jsonl")
     return read_jsonl(Lines(path, ReadOptions()), ReadOptions(), lambda _: None)
