@@ -7,7 +7,7 @@ import pytest
 
 from support.problems import Problem, degenerate_problems, random_problem
 from thresher import Rows
-from thresher_reproduction.rivals.bayes import CHOICES, Bayes, evidence, mutual_information
+from thresher_reproduction.rivals.bayes import CHOICES, Bayes, compute_evidence, mutual_information
 from thresher_reproduction.rivals.linear_rival import as_examples
 
 
@@ -61,7 +61,7 @@ def test_scores_equal_the_formula(n_words: int) -> None:
 
 def test_evidence_of_a_tiny_collection_by_hand() -> None:
     rows = Rows(np.array([0, 1, 2, 3, 4]), np.array([0, 0, 1, 1]), np.ones(4, dtype=np.float32), 2)
-    found = evidence(as_examples(rows, [[0], [0], [0], []], n_categories=1))
+    found = compute_evidence(as_examples(rows, [[0], [0], [0], []], n_categories=1))
     np.testing.assert_allclose(found.prior, np.log(3.5 / 5))
     np.testing.assert_allclose(found.present[:, 0], np.log([(2.5 / 4) / (2.5 / 5), (1.5 / 4) / (2.5 / 5)]))
     np.testing.assert_allclose(found.absent[:, 0], np.log([(1.5 / 4) / (2.5 / 5), (2.5 / 4) / (2.5 / 5)]))

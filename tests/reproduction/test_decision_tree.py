@@ -9,7 +9,7 @@ from thresher.errors import NotFittedError, ParameterError, RowsError
 from thresher.metrics import pooled_break_even
 from thresher.text.vectorizer import TextFeatures
 from thresher_reproduction.rivals.decision_tree import DecisionTree, information_gain
-from thresher_reproduction.rivals.tables import truth_table
+from thresher_reproduction.rivals.tables import make_truth_table
 
 NAMES = ["energy", "grain", "metals", "money", "ships", "trade"]
 
@@ -77,7 +77,7 @@ def test_learns_a_separable_collection_the_same_way_each_time() -> None:
     trees, again = (DecisionTree().fit(rows, labels[:800], n_categories=6) for _ in range(2))
     test = features.rows(corpus.texts[800:])
     assert trees.score(test).dtype == np.float32
-    assert pooled_break_even(trees.score(test).astype(np.float64), truth_table(labels[800:], 100, 6)) > 0.85
+    assert pooled_break_even(trees.score(test).astype(np.float64), make_truth_table(labels[800:], 100, 6)) > 0.85
     assert np.array_equal(trees.score(test), again.score(test))
 
 

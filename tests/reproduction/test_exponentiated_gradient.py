@@ -13,11 +13,11 @@ from thresher.rows.labels import as_labels
 from thresher_reproduction.kernels.exponentiated_gradient import (
     SERIES,
     Bounds,
-    exponentiated_gradient_pass,
+    run_exponentiated_gradient_pass,
     settle,
     write_exponentials,
 )
-from thresher_reproduction.rivals.exponentiated_gradient import BOUNDS, ExponentiatedGradient, equal_parts
+from thresher_reproduction.rivals.exponentiated_gradient import BOUNDS, ExponentiatedGradient, make_equal_parts
 
 Table = list[list[float]]
 WIDE = BOUNDS._replace(low=np.float64(2.0**-300), high=np.float64(2.0**300))
@@ -42,10 +42,10 @@ def naive_means(problem: Problem, order: list[int], rate: float) -> np.ndarray:
 
 
 def kernel_means(problem: Problem, order: list[int], rate: float, bounds: Bounds = BOUNDS) -> np.ndarray:
-    parts = equal_parts(problem.n_features, problem.n_categories)
+    parts = make_equal_parts(problem.n_features, problem.n_categories)
     labels = as_labels(problem.labels, len(problem.labels))
     chosen = np.array(order, dtype=np.int64)
-    exponentiated_gradient_pass(problem.rows, labels, chosen, np.float64(2 * rate), bounds, SERIES, parts)
+    run_exponentiated_gradient_pass(problem.rows, labels, chosen, np.float64(2 * rate), bounds, SERIES, parts)
     for category in range(problem.n_categories):
         settle(category, parts)
     return parts.sums / (len(order) + 1)
@@ -124,9 +124,9 @@ def test_exponentials_have_the_bits_of_the_projects_own() -> None:
 def test_two_words_by_hand() -> None:
     # One positive document with the first of two words: w = (1/2, 1/2) predicts 1/2, so the first grows by e^(η).
     rows = Rows(np.array([0, 1]), np.array([0], dtype=np.int32), np.ones(1, dtype=np.float32), 2)
-    parts = equal_parts(2, 1)
+    parts = make_equal_parts(2, 1)
     order, double_rate = np.zeros(1, dtype=np.int64), np.float64(2 * 0.7)
-    exponentiated_gradient_pass(rows, as_labels([[0]], 1), order, double_rate, BOUNDS, SERIES, parts)
+    run_exponentiated_gradient_pass(rows, as_labels([[0]], 1), order, double_rate, BOUNDS, SERIES, parts)
     settle(0, parts)
     grown = math.exp(0.7) / (math.exp(0.7) + 1)
     np.testing.assert_allclose(parts.part[:, 0], [grown, 1 - grown])

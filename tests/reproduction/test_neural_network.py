@@ -10,12 +10,12 @@ from thresher.metrics import pooled_break_even
 from thresher.text.vectorizer import TextFeatures
 from thresher_reproduction.rivals.neural_network import (
     NeuralNetwork,
-    _inverse_frequencies,
-    _latent,
-    _relevancy,
-    _weighted,
+    _compute_idf,
+    _compute_relevancy,
+    _find_latent,
+    _weight_documents,
 )
-from thresher_reproduction.rivals.tables import truth_table
+from thresher_reproduction.rivals.tables import make_truth_table
 
 NAMES = ["energy", "grain", "metals", "money", "ships", "trade"]
 
@@ -27,7 +27,7 @@ def learned(**settings: int | float) -> tuple[NeuralNetwork, np.ndarray, np.ndar
     labels = [[NAMES.index(name) for name in chosen] for chosen in corpus.categories]
     rows = features.fit(corpus.texts[:200])
     network = NeuralNetwork(decay=0.1, **settings).fit(rows, labels[:200], n_categories=6)  # type: ignore[arg-type]
-    return network, network.score(features.rows(corpus.texts[200:])), truth_table(labels[200:], 100, 6)
+    return network, network.score(features.rows(corpus.texts[200:])), make_truth_table(labels[200:], 100, 6)
 
 
 SHAPES = [
@@ -56,24 +56,26 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_others() -> None:
 def test_weights_of_words_worked_by_hand() -> None:
     # Word 0 is in both documents and tells nothing; words 1 and 2 are in one each.
     rows = dense_rows([[1, 4, 0], [1, 0, 1]])
-    inverse = _inverse_frequencies(rows)
+    inverse = _compute_idf(rows)
     assert inverse == pytest.approx([0, np.log(2), np.log(2)])
     three = dense_rows([[4, 1, 0], [0, 0, 1]])
-    weighted = _weighted(three, np.array([1, 1, 1], dtype=np.float32)).toarray()
+    weighted = _weight_documents(three, np.array([1, 1, 1], dtype=np.float32)).toarray()
     assert weighted == pytest.approx(np.array([[2 / 5**0.5, 1 / 5**0.5, 0], [0, 0, 1]]))
 
 
 def test_relevancy_worked_by_hand() -> None:
     # Word 0: in all of 2 documents inside and in none of 2 outside; word 1: in half of both.
     rows = dense_rows([[1, 1], [1, 0], [0, 1], [0, 0]])
-    relevancy = _relevancy(rows, np.array([True, True, False, False]))
+    relevancy = _compute_relevancy(rows, np.array([True, True, False, False]))
     assert relevancy == pytest.approx([np.log((1 + 1 / 6) / (1 / 6)), 0])
 
 
 def test_latent_dimensions_are_the_singular_vectors() -> None:
     draw = np.random.default_rng(0)
-    matrix = _weighted(dense_rows((draw.random((30, 12)) < 0.4).astype(int).tolist()), np.ones(12, dtype=np.float32))
-    found = _latent(matrix, 3, seed=0).axes
+    matrix = _weight_documents(
+        dense_rows((draw.random((30, 12)) < 0.4).astype(int).tolist()), np.ones(12, dtype=np.float32)
+    )
+    found = _find_latent(matrix, 3, seed=0).axes
     true = np.linalg.svd(matrix.toarray())[2][:3]
     assert np.abs((found * true).sum(axis=1)) == pytest.approx([1, 1, 1], abs=1e-3)
 
@@ -83,7 +85,7 @@ def test_a_network_without_hidden_units_is_a_weighted_sum() -> None:
     network = NeuralNetwork(dimensions=0, terms=2, hidden=0, decay=0.1)
     network = network.fit(rows, [[0], [], [0], []], n_categories=1)
     (own,) = network.networks_
-    inputs = _weighted(rows, network.inverse_frequencies_).toarray()[:, own.terms] / own.spread
+    inputs = _weight_documents(rows, network.inverse_frequencies_).toarray()[:, own.terms] / own.spread
     assert len(own.weights) == 1
     assert network.score(rows)[:, 0] == pytest.approx((inputs @ own.weights[0] + own.biases[0])[:, 0])
 

@@ -7,13 +7,13 @@ import pytest
 
 from support.rule_problems import DOCUMENTS, LABELS, assert_learns_what_is_separable, rows_of
 from thresher.errors import NotFittedError, ParameterError
-from thresher_reproduction.kernels.rule_search import Tests, prefix_counts, set_size
+from thresher_reproduction.kernels.rule_search import Tests, count_members, count_prefixes
 from thresher_reproduction.rivals.ripper import (
-    Found,
+    Candidate,
     Ripper,
     Search,
     exception_bits,
-    pruned,
+    prune,
     rule_bits,
     rule_values,
     subset_bits,
@@ -31,7 +31,7 @@ def search(ratio: float = 1.0, seed: int = 0) -> Search:
     held = draw.random((40, 10)) < 0.4
     labels = [[0] if row[0] and row[1] else [] for row in held]
     documents = [{int(f): 1 for f in np.flatnonzero(row)} for row in held]
-    problem = Collection(rows_of(documents, 10), labels, 1).problem(0, 10)
+    problem = Collection(rows_of(documents, 10), labels, 1).make_problem(0, 10)
     return Search(problem, Ripper(), ratio, np.random.default_rng(seed))
 
 
@@ -44,10 +44,10 @@ def test_a_rules_value_is_right_minus_wrong_over_covered() -> None:
 
 def test_the_last_tests_go_up_to_the_best_value() -> None:
     # values of 0, 1, 2 and 3 tests; a rule without tests is never made
-    assert pruned(rule_of(5, 6, 7), np.array([0.9, 0.2, 0.8, 0.1])).tolist() == [5, 6]
-    assert pruned(rule_of(5, 6, 7), np.array([0.0, 0.5, 0.5, 0.4])).tolist() == [5, 6]
-    assert pruned(rule_of(5, 6, 7), np.array([0.0, 0.1, 0.2, 0.3])).tolist() == [5, 6, 7]
-    assert pruned(rule_of(), np.array([0.3])).tolist() == []
+    assert prune(rule_of(5, 6, 7), np.array([0.9, 0.2, 0.8, 0.1])).tolist() == [5, 6]
+    assert prune(rule_of(5, 6, 7), np.array([0.0, 0.5, 0.5, 0.4])).tolist() == [5, 6]
+    assert prune(rule_of(5, 6, 7), np.array([0.0, 0.1, 0.2, 0.3])).tolist() == [5, 6, 7]
+    assert prune(rule_of(), np.array([0.3])).tolist() == []
 
 
 def test_bits_of_a_subset_worked_out_by_hand() -> None:
@@ -80,9 +80,9 @@ def test_bits_of_exceptions_worked_out_by_hand() -> None:
 def test_two_thirds_of_each_kind_are_to_grow_on() -> None:
     found = search()
     split = found.split(found.problem.everything)
-    p, n = set_size(found.problem.positives), set_size(found.problem.negatives)
-    assert set_size(split.grow_p) == -(-2 * p // 3)
-    assert set_size(split.grow_n) == -(-2 * n // 3)
+    p, n = count_members(found.problem.positives), count_members(found.problem.negatives)
+    assert count_members(split.grow_p) == -(-2 * p // 3)
+    assert count_members(split.grow_n) == -(-2 * n // 3)
     assert np.array_equal(split.grow_p | split.prune_p, found.problem.positives)
     assert np.array_equal(split.grow_n | split.prune_n, found.problem.negatives)
     assert not np.any(split.grow_p & split.prune_p)
@@ -91,12 +91,12 @@ def test_two_thirds_of_each_kind_are_to_grow_on() -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_a_pruned_rule_is_the_best_prefix_of_the_grown_one(seed: int) -> None:
     found, twin = search(seed=seed), search(seed=seed)
-    rule = found.new_rule(found.problem.everything)
+    rule = found.find_rule(found.problem.everything)
     split = twin.split(twin.problem.everything)
-    grown = twin.grown(rule_of(), split)
+    grown = twin.grow(rule_of(), split)
     values = {}
     for length in range(1, len(grown) + 1):
-        p, n = (prefix_counts(twin.problem.bits, grown, s)[length] for s in (split.prune_p, split.prune_n))
+        p, n = (count_prefixes(twin.problem.bits, grown, s)[length] for s in (split.prune_p, split.prune_n))
         values[length] = ((p - n) / max(p + n, 1), length)
     best = max(values, key=lambda length: values[length])
     assert rule.tests.tolist() == grown[:best].tolist()
@@ -105,27 +105,27 @@ def test_a_pruned_rule_is_the_best_prefix_of_the_grown_one(seed: int) -> None:
 @pytest.mark.parametrize("ratio", [0.25, 1.0, 4.0])
 def test_a_description_is_its_rules_and_their_exceptions(ratio: float) -> None:
     found = search(ratio)
-    rules = [found.found(rule_of(0)), found.found(rule_of(1, ~2))]
+    rules = [found.make_candidate(rule_of(0)), found.make_candidate(rule_of(1, ~2))]
     truth, covers = unpack(found.problem.positives, 40), [unpack(rule.covered, 40) for rule in rules]
     accepted = covers[0] | covers[1]
     fp, fn, size = (accepted & ~truth).sum(), (truth & ~accepted).sum(), accepted.sum()
     parts = rule_bits(1, found.n_tests) + rule_bits(2, found.n_tests)
     expected = parts + exception_bits(int(size), int(40 - size), int(fp), int(fn), ratio)
-    assert found.length(rules) == pytest.approx(expected)
+    assert found.measure_length(rules) == pytest.approx(expected)
 
 
 def test_needless_rules_are_dropped() -> None:
     found = search()
-    good = found.with_more([])
+    good = found.add_rules([])
     twice = [*good, good[0]]
-    assert found.length(found.without_needless(twice)) < found.length(twice)
-    assert len(found.without_needless(twice)) == len(good)
+    assert found.measure_length(found.drop_needless(twice)) < found.measure_length(twice)
+    assert len(found.drop_needless(twice)) == len(good)
 
 
 def test_a_bad_rule_is_replaced_by_one_that_makes_the_description_shorter() -> None:
     found = search()
-    bad: list[Found] = [found.found(rule_of(len(found.problem.bits) - 1))]
-    assert found.length([found.best_variant(bad, 0)]) < found.length(bad)
+    bad: list[Candidate] = [found.make_candidate(rule_of(len(found.problem.bits) - 1))]
+    assert found.measure_length([found.choose_variant(bad, 0)]) < found.measure_length(bad)
 
 
 # -- the learner -------------------------------------------------------------------------------------------------------

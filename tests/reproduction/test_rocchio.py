@@ -8,14 +8,14 @@ import pytest
 from support.problems import Problem, degenerate_problems
 from thresher import Rows
 from thresher_reproduction.rivals.linear_rival import as_examples
-from thresher_reproduction.rivals.rocchio import Rocchio, profiles
-from thresher_reproduction.rivals.unit_vectors import inverse_frequencies, unit_vectors
+from thresher_reproduction.rivals.rocchio import Rocchio, compute_profiles
+from thresher_reproduction.rivals.unit_vectors import compute_idf, make_unit_vectors
 
 
 def test_weights_of_a_tiny_collection_by_hand() -> None:
     # Of unit length: two documents of the category, (1, 0, 0) and (0.6, 0.8, 0), and two outside, (0, 1, 0), (0, 0, 1).
     rows = Rows(np.array([0, 1, 3, 4, 5]), np.array([0, 0, 1, 1, 2]), np.array([1, 0.6, 0.8, 1, 1]), 3)
-    found = profiles(as_examples(rows, [[0], [0], [], []], n_categories=1), beta=16.0, gamma=4.0)[:, 0]
+    found = compute_profiles(as_examples(rows, [[0], [0], [], []], n_categories=1), beta=16.0, gamma=4.0)[:, 0]
     weights = [16 * 0.8, 16 * 0.4 - 4 * 0.5, 0.0]  # the third would be -2
     np.testing.assert_allclose(found, np.array(weights) / math.hypot(*weights), rtol=1e-6)
 
@@ -48,7 +48,7 @@ def naive_vectors(problem: Problem) -> list[dict[int, float]]:
 @pytest.mark.parametrize("name", ["random", "empty rows", "one feature", "duplicate rows"])
 def test_unit_vectors_equal_the_textbook(name: str) -> None:
     problem = degenerate_problems()[name]
-    rows = unit_vectors(problem.rows, inverse_frequencies(problem.rows))
+    rows = make_unit_vectors(problem.rows, compute_idf(problem.rows))
     expected = [vector[f] for vector in naive_vectors(problem) for f in sorted(vector)]
     np.testing.assert_allclose(rows.data, expected, rtol=1e-6)
 

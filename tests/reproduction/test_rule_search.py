@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 from thresher.kernels.compiler import kernel
 from thresher_reproduction.kernels.rule_search import (
     Bits,
-    best_swap,
     count_common,
-    covered_by,
-    covered_without,
-    filled_words,
+    count_members,
+    count_prefixes,
+    find_best_swap,
+    find_covered,
+    find_covered_without,
+    find_filled_words,
+    find_most_gainful_test,
+    find_most_predictive_test,
+    find_rule_by_swaps,
     foil_gain,
-    grown_rule,
-    more_predictive,
-    most_gainful_test,
-    most_predictive_test,
+    grow_rule,
+    is_more_predictive,
     popcount,
-    prefix_counts,
     set_bits,
-    set_size,
-    swapped_rule,
 )
 from thresher_reproduction.rivals.rules import log2, pack, unpack
 
@@ -138,7 +138,7 @@ def test_the_bits_of_a_word_are_counted() -> None:
 def test_packing_and_unpacking_gives_the_set_back(n_documents: int) -> None:
     members = np.random.default_rng(n_documents).random(n_documents) < 0.5
     assert np.array_equal(unpack(pack(members), n_documents), members)
-    assert set_size(pack(members)) == members.sum()
+    assert count_members(pack(members)) == members.sum()
 
 
 def test_bit_rows_say_how_often_a_document_holds_a_feature() -> None:
@@ -156,13 +156,13 @@ def test_bit_rows_say_how_often_a_document_holds_a_feature() -> None:
 def test_tests_choose_the_documents_that_sets_choose(seed: int) -> None:
     drawn = Drawn(seed)
     among = drawn.positives
-    assert members_of(covered_by(drawn.bits, drawn.test_array, among)) == passing(drawn.rows, drawn.tests, drawn.p)
+    assert members_of(find_covered(drawn.bits, drawn.test_array, among)) == passing(drawn.rows, drawn.tests, drawn.p)
     prefixes = [len(passing(drawn.rows, drawn.tests[:k], drawn.p)) for k in range(len(drawn.tests) + 1)]
-    assert prefix_counts(drawn.bits, drawn.test_array, among).tolist() == prefixes
+    assert count_prefixes(drawn.bits, drawn.test_array, among).tolist() == prefixes
     for i in range(len(drawn.tests)):
         without = passing(drawn.rows, drawn.tests[:i] + drawn.tests[i + 1 :], drawn.p)
-        assert members_of(covered_without(drawn.bits, drawn.test_array, i, among)) == without
-    assert count_common(drawn.bits[0], among, filled_words(among)) == len(drawn.rows[0] & drawn.p)
+        assert members_of(find_covered_without(drawn.bits, drawn.test_array, i, among)) == without
+    assert count_common(drawn.bits[0], among, find_filled_words(among)) == len(drawn.rows[0] & drawn.p)
 
 
 # -- growing for gain --------------------------------------------------------------------------------------------------
@@ -178,11 +178,11 @@ def test_gain_of_a_test_worked_out_by_hand() -> None:
 def test_the_test_of_most_gain_is_found_by_hand_too() -> None:
     # documents 0 to 3 are positive, 4 to 7 negative; gains 4 (log2 4/5 + 1) = 2.71, 3 (log2 3/3 + 1) = 3, 0
     bits = np.array([bits_of(s, 8) for s in ({0, 1, 2, 3, 4}, {0, 1, 2}, {0, 4})])
-    test, gain = most_gainful_test(bits, bits_of({0, 1, 2, 3}, 8), bits_of({4, 5, 6, 7}, 8), True, logs_up_to(8))
+    test, gain = find_most_gainful_test(bits, bits_of({0, 1, 2, 3}, 8), bits_of({4, 5, 6, 7}, 8), True, logs_up_to(8))
     assert test == 1
     assert gain == pytest.approx(3.0)
     bits = np.array([bits_of({4, 5, 6, 7}, 8)])  # its absence is worth 4 (0 + 1)
-    test, gain = most_gainful_test(bits, bits_of({0, 1, 2, 3}, 8), bits_of({4, 5, 6, 7}, 8), True, logs_up_to(8))
+    test, gain = find_most_gainful_test(bits, bits_of({0, 1, 2, 3}, 8), bits_of({4, 5, 6, 7}, 8), True, logs_up_to(8))
     assert test == ~0
     assert gain == pytest.approx(4.0)
 
@@ -193,44 +193,44 @@ def test_a_grown_rule_is_that_of_the_naive_twin(seed: int, negated: bool) -> Non
     drawn = Drawn(seed)
     for start in ([], drawn.tests):
         tests = np.array(start, dtype=np.int32)
-        grown = grown_rule(drawn.bits, tests, drawn.positives, drawn.negatives, negated, 6, drawn.logs)
+        grown = grow_rule(drawn.bits, tests, drawn.positives, drawn.negatives, negated, 6, drawn.logs)
         assert grown.tolist() == naive_grown(drawn.rows, start, drawn.p, drawn.q, negated, 6)
 
 
 def test_nothing_grows_without_rows_or_positives() -> None:
     start, logs = np.zeros(0, dtype=np.int32), logs_up_to(3)
     no_rows = np.zeros((0, 1), dtype=np.uint64)
-    assert len(grown_rule(no_rows, start, bits_of({0}, 3), bits_of({1, 2}, 3), True, 5, logs)) == 0
+    assert len(grow_rule(no_rows, start, bits_of({0}, 3), bits_of({1, 2}, 3), True, 5, logs)) == 0
     row = np.array([bits_of({0}, 3)])
-    assert len(grown_rule(row, start, bits_of(set(), 3), bits_of({1, 2}, 3), True, 5, logs)) == 0
+    assert len(grow_rule(row, start, bits_of(set(), 3), bits_of({1, 2}, 3), True, 5, logs)) == 0
 
 
 # -- swapping ----------------------------------------------------------------------------------------------------------
 
 
 def test_a_greater_part_is_more_predictive_and_among_equals_more_positives() -> None:
-    assert more_predictive(3, 1, 2, 1)
-    assert not more_predictive(2, 1, 3, 1)
-    assert more_predictive(4, 2, 2, 1)
-    assert not more_predictive(2, 1, 2, 1)
-    assert more_predictive(1, 9, 0, 0)
+    assert is_more_predictive(3, 1, 2, 1)
+    assert not is_more_predictive(2, 1, 3, 1)
+    assert is_more_predictive(4, 2, 2, 1)
+    assert not is_more_predictive(2, 1, 2, 1)
+    assert is_more_predictive(1, 9, 0, 0)
 
 
 def test_a_swap_worked_out_by_hand() -> None:
     # positives 0 to 3, negatives 4 to 7. The rule {row 0} has 3 of 4 right; row 1 has 2 of 2, and is swapped in.
     bits = np.array([bits_of(s, 8) for s in ({0, 1, 2, 4}, {0, 1}, {3, 5, 6})])
     p, n = bits_of({0, 1, 2, 3}, 8), bits_of({4, 5, 6, 7}, 8)
-    assert best_swap(bits, np.array([0], dtype=np.int32), p, n, False, 1) == (0, 1, 0, 2, 0)
-    assert swapped_rule(bits, p, n, False, 1, 5).tolist() == [1]
+    assert find_best_swap(bits, np.array([0], dtype=np.int32), p, n, False, 1) == (0, 1, 0, 2, 0)
+    assert find_rule_by_swaps(bits, p, n, False, 1, 5).tolist() == [1]
     # Where a rule needs 3 positives, row 0 is the best that there is, and nothing can be added.
-    assert swapped_rule(bits, p, n, False, 3, 5).tolist() == [0]
+    assert find_rule_by_swaps(bits, p, n, False, 3, 5).tolist() == [0]
 
 
 def test_a_test_that_hides_positives_is_deleted() -> None:
     bits = np.array([bits_of(s, 8) for s in ({0, 1, 2, 3, 4}, {0, 1, 4})])
     p, n = bits_of({0, 1, 2, 3}, 8), bits_of({4, 5, 6, 7}, 8)
-    assert best_swap(bits, np.array([0, 1], dtype=np.int32), p, n, False, 1) == (1, 0, 1, 4, 1)
-    assert most_predictive_test(bits, p, n, False, 1) == (0, 4, 1)
+    assert find_best_swap(bits, np.array([0, 1], dtype=np.int32), p, n, False, 1) == (1, 0, 1, 4, 1)
+    assert find_most_predictive_test(bits, p, n, False, 1) == (0, 4, 1)
 
 
 @pytest.mark.parametrize("negated", [False, True])
@@ -238,6 +238,6 @@ def test_a_test_that_hides_positives_is_deleted() -> None:
 def test_a_swapped_rule_is_that_of_the_naive_twin(seed: int, negated: bool) -> None:
     drawn = Drawn(seed)
     for least in (1, 3):
-        found = swapped_rule(drawn.bits, drawn.positives, drawn.negatives, negated, least, 4).tolist()
+        found = find_rule_by_swaps(drawn.bits, drawn.positives, drawn.negatives, negated, least, 4).tolist()
         expected = naive_swapped(drawn.rows, drawn.p, drawn.q, negated, least, 4)
         assert found == expected

@@ -5,7 +5,7 @@ import pytest
 
 from support.rule_problems import DOCUMENTS, LABELS, rows_of
 from thresher.errors import NotFittedError, RowsError
-from thresher_reproduction.kernels.rule_search import set_size
+from thresher_reproduction.kernels.rule_search import count_members
 from thresher_reproduction.rivals.rules import Collection, Condition, Rule, information_gain, log2, score_sweeps, unpack
 
 
@@ -28,34 +28,34 @@ def test_logarithms_are_binary() -> None:
 
 
 def test_the_local_dictionary_has_words_of_two_positives_or_of_the_only_one() -> None:
-    assert collection().local_dictionary(0, 10).tolist() == [0]
-    assert collection().local_dictionary(1, 10).tolist() == [3]
+    assert collection().select_features(0, 10).tolist() == [0]
+    assert collection().select_features(1, 10).tolist() == [3]
 
 
 def test_the_local_dictionary_keeps_what_tells_most() -> None:
     documents = [{0: 1, 1: 1}, {0: 1, 1: 1}, {1: 1}, {2: 1}]
     found = Collection(rows_of(documents), [[0], [0], [], []], n_categories=1)
-    assert found.local_dictionary(0, 10).tolist() == [0, 1]
-    assert found.local_dictionary(0, 1).tolist() == [0]
+    assert found.select_features(0, 10).tolist() == [0, 1]
+    assert found.select_features(0, 1).tolist() == [0]
 
 
 def test_a_problem_has_its_positives_first_and_a_row_for_each_level() -> None:
-    problem = collection().problem(0, 10, levels=2)
+    problem = collection().make_problem(0, 10, levels=2)
     assert (problem.features.tolist(), problem.counts.tolist()) == ([0, 0], [1, 2])
     assert [unpack(row, 5).tolist() for row in problem.bits] == [
         [True, True, False, False, False],
         [True] + [False] * 4,
     ]
-    assert (set_size(problem.positives), set_size(problem.negatives)) == (2, 3)
-    last = collection().problem(1, 10)
+    assert (count_members(problem.positives), count_members(problem.negatives)) == (2, 3)
+    last = collection().make_problem(1, 10)
     assert unpack(last.bits[0], 5).tolist() == [True, False, False, False, False]
 
 
 def test_a_rules_precision_is_drawn_to_the_share_of_the_category() -> None:
-    rule = collection().problem(0, 10).rule(np.array([0], dtype=np.int32), prior=2.0)
+    rule = collection().make_problem(0, 10).make_rule(np.array([0], dtype=np.int32), prior=2.0)
     assert rule.tests == (Condition(0, 1, True),)
     assert rule.precision == pytest.approx((2 + 2 * 0.4) / (2 + 2))
-    absent = collection().problem(0, 10).rule(np.array([~0], dtype=np.int32), prior=2.0)
+    absent = collection().make_problem(0, 10).make_rule(np.array([~0], dtype=np.int32), prior=2.0)
     assert absent.tests == (Condition(0, 1, False),)
     assert absent.precision == pytest.approx((0 + 2 * 0.4) / (3 + 2))
 

@@ -6,14 +6,14 @@ from sklearn.linear_model import SGDClassifier
 from support.problems import random_problem
 from thresher_reproduction.rivals.sgd import SGD
 from thresher_reproduction.rivals.tables import as_matrix
-from thresher_reproduction.rivals.unit_vectors import inverse_frequencies, unit_vectors
+from thresher_reproduction.rivals.unit_vectors import compute_idf, make_unit_vectors
 
 PROBLEM = random_problem(3, n_rows=60, n_features=20)
 LABELS = [sorted(row) for row in PROBLEM.labels]
 
 
 def test_scores_are_the_distances_of_scikit_learn() -> None:
-    vectors = as_matrix(unit_vectors(PROBLEM.rows, inverse_frequencies(PROBLEM.rows)))
+    vectors = as_matrix(make_unit_vectors(PROBLEM.rows, compute_idf(PROBLEM.rows)))
     scores = SGD(alpha=1e-3, seed=7).fit(PROBLEM.rows, LABELS, n_categories=5).score(PROBLEM.rows)
     for category in range(5):
         truth = [category in row for row in LABELS]

@@ -8,9 +8,9 @@ from thresher.errors import NotFittedError, ParameterError, RowsError
 from thresher.kernels.csr import Rows
 from thresher.metrics import pooled_break_even
 from thresher.text.vectorizer import TextFeatures
-from thresher_reproduction.kernels.sleeping_experts import LEAST, MOST, expert_votes, experts_pass
+from thresher_reproduction.kernels.sleeping_experts import LEAST, MOST, run_experts_pass, sum_expert_votes
 from thresher_reproduction.rivals.sleeping_experts import SleepingExperts
-from thresher_reproduction.rivals.tables import truth_table
+from thresher_reproduction.rivals.tables import make_truth_table
 
 NAMES = ["energy", "grain", "metals", "money", "ships", "trade"]
 
@@ -49,13 +49,13 @@ def test_kernel_equals_a_plain_reading_of_the_rule(seed: int, beta: float, enoug
     positive = (draw.random(40) < 0.3).tolist()
     rows, weights, pool = rows_of(documents, 12), np.ones((12, 2)), dict[tuple[int, int], float]()
     for _ in range(3):
-        changes = experts_pass(
+        changes = run_experts_pass(
             rows.indptr, rows.indices, np.array(positive), np.float64(beta), np.float64(enough), weights
         )
         assert changes == naive_pass(documents, positive, beta, enough, pool)
     for (feature, side), weight in pool.items():
         assert weights[feature, side] == weight
-    votes = expert_votes(rows.indptr, rows.indices, weights)
+    votes = sum_expert_votes(rows.indptr, rows.indices, weights)
     for document, vote in zip(documents, votes.tolist(), strict=True):
         assert vote == [sum(weights[feature, side] for feature in document) for side in (0, 1)]
 
@@ -64,14 +64,14 @@ def test_first_update_worked_by_hand() -> None:
     # Two features, positive: 2 votes are right and 2 wrong. Halving the wrong ones leaves 3 of 4, so all grow by 4/3.
     weights = np.ones((3, 2))
     rows = rows_of([[0, 1]], 3)
-    assert experts_pass(rows.indptr, rows.indices, np.array([True]), np.float64(0.5), np.float64(1), weights) == 1
+    assert run_experts_pass(rows.indptr, rows.indices, np.array([True]), np.float64(0.5), np.float64(1), weights) == 1
     assert weights == pytest.approx(np.array([[2 / 3, 4 / 3], [2 / 3, 4 / 3], [1, 1]]))
 
 
 def test_awake_experts_together_keep_their_weight() -> None:
     weights = np.array([[0.5, 3.0], [2.0, 0.25], [7.0, 7.0]])
     rows = rows_of([[0, 1]], 3)
-    experts_pass(rows.indptr, rows.indices, np.array([False]), np.float64(0.3), np.float64(1), weights)
+    run_experts_pass(rows.indptr, rows.indices, np.array([False]), np.float64(0.3), np.float64(1), weights)
     assert weights[:2].sum() == pytest.approx(5.75)
     assert weights[2].tolist() == [7.0, 7.0]
 
@@ -79,7 +79,7 @@ def test_awake_experts_together_keep_their_weight() -> None:
 def test_weights_stay_within_their_bounds() -> None:
     rows = rows_of([[0]] * 500, 1)
     weights = np.ones((1, 2))
-    experts_pass(rows.indptr, rows.indices, np.ones(500, dtype=np.bool_), np.float64(0.5), np.float64(1), weights)
+    run_experts_pass(rows.indptr, rows.indices, np.ones(500, dtype=np.bool_), np.float64(0.5), np.float64(1), weights)
     assert weights[0].tolist() == [LEAST, 2.0]
 
 
@@ -104,7 +104,7 @@ def test_learns_a_separable_collection(analyser: str) -> None:
     experts = SleepingExperts().fit(rows, labels[:200], n_categories=6)
     scores = experts.score(features.rows(corpus.texts[200:]))
     assert scores.dtype == np.float32
-    assert pooled_break_even(scores.astype(np.float64), truth_table(labels[200:], 100, 6)) > 0.95
+    assert pooled_break_even(scores.astype(np.float64), make_truth_table(labels[200:], 100, 6)) > 0.95
     assert 0 < experts.features_kept <= rows.n_features
     assert experts.size >= 2 * experts.features_kept
     again = SleepingExperts().fit(rows, labels[:200], n_categories=6)

@@ -7,9 +7,9 @@ import pytest
 
 from support.rule_problems import DOCUMENTS, LABELS, assert_learns_what_is_separable, rows_of
 from thresher.errors import ParameterError
-from thresher_reproduction.kernels.rule_search import Tests, covered_by, set_size
+from thresher_reproduction.kernels.rule_search import Tests, count_members, find_covered
 from thresher_reproduction.rivals.rules import Collection, Condition, Problem, unpack
-from thresher_reproduction.rivals.swap1 import Swap1, Weakening, best_pruning, dealt_out, loss, prunings
+from thresher_reproduction.rivals.swap1 import Swap1, Weakening, choose_pruning, compute_loss, deal_out, list_prunings
 
 
 def problem(seed: int = 0, noise: float = 0.1) -> Problem:
@@ -18,7 +18,7 @@ def problem(seed: int = 0, noise: float = 0.1) -> Problem:
     held = draw.random((80, 8)) < 0.4
     positive = ((held[:, 0] & held[:, 1]) | (held[:, 2] & held[:, 3])) ^ (draw.random(80) < noise)
     documents = [{int(f): 1 for f in np.flatnonzero(row)} for row in held]
-    return Collection(rows_of(documents, 8), [[0] if p else [] for p in positive], 1).problem(0, 8)
+    return Collection(rows_of(documents, 8), [[0] if p else [] for p in positive], 1).make_problem(0, 8)
 
 
 def naive_losses(found: Problem, rules: list[Tests], ratio: float) -> dict[tuple[tuple[int, ...], ...], float]:
@@ -28,7 +28,7 @@ def naive_losses(found: Problem, rules: list[Tests], ratio: float) -> dict[tuple
         truth = unpack(found.positives, found.n_documents)
         accepted = np.zeros(found.n_documents, dtype=np.bool_)
         for tests in rules:
-            accepted |= unpack(covered_by(found.bits, tests, found.everything), found.n_documents)
+            accepted |= unpack(find_covered(found.bits, tests, found.everything), found.n_documents)
         return ratio * float((truth & ~accepted).sum()) + float((accepted & ~truth).sum())
 
     now, prices = cost(rules), {}
@@ -45,7 +45,7 @@ def naive_losses(found: Problem, rules: list[Tests], ratio: float) -> dict[tuple
 @pytest.mark.parametrize("seed", range(3))
 def test_each_step_of_pruning_drops_the_weakest_link(seed: int, ratio: float) -> None:
     found = problem(seed)
-    state = Weakening(found, Swap1().covering(found, found.everything), found.everything, ratio)
+    state = Weakening(found, Swap1().find_covering(found, found.everything), found.everything, ratio)
     while state.rules:
         expected = naive_losses(found, state.rules, ratio)
         price = state.drop_weakest()
@@ -55,8 +55,8 @@ def test_each_step_of_pruning_drops_the_weakest_link(seed: int, ratio: float) ->
 
 def test_covering_rules_are_pure_and_leave_no_positive_where_words_tell() -> None:
     found = problem(noise=0.0)
-    rules = Swap1(least=1).covering(found, found.everything)
-    covered = [covered_by(found.bits, tests, found.everything) for tests in rules]
+    rules = Swap1(least=1).find_covering(found, found.everything)
+    covered = [find_covered(found.bits, tests, found.everything) for tests in rules]
     union = np.bitwise_or.reduce(covered)
     assert np.array_equal(union & found.positives, found.positives)
     assert not np.any(union & found.negatives)
@@ -64,7 +64,7 @@ def test_covering_rules_are_pure_and_leave_no_positive_where_words_tell() -> Non
 
 def test_prices_never_fall_and_the_last_step_has_no_rules() -> None:
     found = problem()
-    steps = prunings(found, Swap1().covering(found, found.everything), found.everything, 1.0)
+    steps = list_prunings(found, Swap1().find_covering(found, found.everything), found.everything, 1.0)
     assert all(step.price <= after.price for step, after in itertools.pairwise(steps))
     assert steps[-1].rules == []
     assert len(steps) > 3
@@ -73,27 +73,27 @@ def test_prices_never_fall_and_the_last_step_has_no_rules() -> None:
 def test_the_loss_weighs_what_is_missed() -> None:
     found = problem()
     nothing = np.zeros_like(found.positives)
-    assert loss(found, nothing, found.everything, 3.0) == 3 * set_size(found.positives)
-    assert loss(found, found.everything, found.everything, 3.0) == set_size(found.negatives)
+    assert compute_loss(found, nothing, found.everything, 3.0) == 3 * count_members(found.positives)
+    assert compute_loss(found, found.everything, found.everything, 3.0) == count_members(found.negatives)
 
 
 def test_documents_are_dealt_out_evenly() -> None:
-    parts = dealt_out(7, 70, 3, np.random.default_rng(0))
-    assert sorted(set_size(part) for part in parts) == [23, 23, 24]
-    assert set_size(np.bitwise_or.reduce(parts)) == 70
+    parts = deal_out(7, 70, 3, np.random.default_rng(0))
+    assert sorted(count_members(part) for part in parts) == [23, 23, 24]
+    assert count_members(np.bitwise_or.reduce(parts)) == 70
     assert sorted(unpack(part, 70)[:7].sum() for part in parts) == [2, 2, 3]
 
 
 def test_a_greater_cost_of_misses_prunes_to_rules_that_accept_more() -> None:
     found, swap = problem(noise=0.2), Swap1()
-    judges = dealt_out(set_size(found.positives), 80, 3, np.random.default_rng(0))
-    covers = [swap.covering(found, found.everything & ~judge) for judge in judges]
-    whole = swap.covering(found, found.everything)
+    judges = deal_out(count_members(found.positives), 80, 3, np.random.default_rng(0))
+    covers = [swap.find_covering(found, found.everything & ~judge) for judge in judges]
+    whole = swap.find_covering(found, found.everything)
     sizes = []
     for ratio in (0.1, 10.0):
-        rules = best_pruning(found, whole, covers, judges, ratio)
-        accepted = [covered_by(found.bits, tests, found.everything) for tests in rules]
-        sizes.append(set_size(np.bitwise_or.reduce([np.zeros_like(found.positives), *accepted])))
+        rules = choose_pruning(found, whole, covers, judges, ratio)
+        accepted = [find_covered(found.bits, tests, found.everything) for tests in rules]
+        sizes.append(count_members(np.bitwise_or.reduce([np.zeros_like(found.positives), *accepted])))
     assert sizes[0] < sizes[1]
 
 

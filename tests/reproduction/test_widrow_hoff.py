@@ -6,7 +6,7 @@ import pytest
 from support.problems import Problem, degenerate_problems, random_problem
 from thresher import Rows
 from thresher.rows.labels import as_labels
-from thresher_reproduction.kernels.widrow_hoff import widrow_hoff_pass
+from thresher_reproduction.kernels.widrow_hoff import run_widrow_hoff_pass
 from thresher_reproduction.rivals.widrow_hoff import WidrowHoff
 
 Weights = list[dict[int, float]]
@@ -36,7 +36,7 @@ def kernel_pass(problem: Problem, order: list[int], double_rate: float, cut: int
     moment, labels = np.zeros_like(weights), as_labels(problem.labels, len(problem.labels))
     for start, part in ((0, order[:cut]), (cut, order[cut:])):
         chosen = np.array(part, dtype=np.int64)
-        widrow_hoff_pass(problem.rows, labels, chosen, np.float64(double_rate), start + 1, weights, moment)
+        run_widrow_hoff_pass(problem.rows, labels, chosen, np.float64(double_rate), start + 1, weights, moment)
     return weights, moment
 
 
@@ -63,7 +63,7 @@ def test_two_documents_by_hand() -> None:
     rows = Rows(np.array([0, 1, 2]), np.array([0, 0], dtype=np.int32), np.ones(2, dtype=np.float32), 1)
     weights, moment = np.zeros((1, 2)), np.zeros((1, 2))
     labels = as_labels([[0, 1], [1]], 2)
-    widrow_hoff_pass(rows, labels, np.array([0, 1]), np.float64(0.5), 1, weights, moment)
+    run_widrow_hoff_pass(rows, labels, np.array([0, 1]), np.float64(0.5), 1, weights, moment)
     assert weights.tolist() == [[0.25, 0.75]]
     assert (weights - moment / 3).tolist() == [[0.25, pytest.approx((0 + 0.5 + 0.75) / 3)]]
 

@@ -88,7 +88,7 @@ def write_exponentials(
 
 
 @kernel
-def predictions_of(
+def predict_row(
     rows: Rows, row: int, part: NDArray[np.float64], total: NDArray[np.float64], predictions: NDArray[np.float64]
 ) -> None:
     """Write the prediction for each category, the sum of strength x weight, into `predictions`."""
@@ -103,7 +103,7 @@ def predictions_of(
 
 
 @kernel
-def total_of(category: int, part: NDArray[np.float64]) -> np.float64:
+def sum_parts(category: int, part: NDArray[np.float64]) -> np.float64:
     """Return the sum of a category's parts, in feature order."""
     total = np.float64(0)
     for feature in range(len(part)):
@@ -122,7 +122,7 @@ def settle(category: int, parts: Parts) -> None:
         sums[feature, category] += part[feature, category] * (clock[category] - since[feature, category])
         since[feature, category] = np.float64(0)
         part[feature, category] /= total[category]
-    total[category] = total_of(category, part)
+    total[category] = sum_parts(category, part)
     clock[category] = np.float64(0)
 
 
@@ -153,7 +153,7 @@ def multiply_features(
 
 
 @kernel
-def exponentiated_gradient_pass(
+def run_exponentiated_gradient_pass(
     rows: Rows,
     labels: Labels,
     order: NDArray[np.int64],
@@ -172,7 +172,7 @@ def exponentiated_gradient_pass(
     low, high, most = bounds
     for row in order:
         start, stop = indptr[row], indptr[row + 1]
-        predictions_of(rows, row, parts.part, total, steps)
+        predict_row(rows, row, parts.part, total, steps)
         for k in range(labels.indptr[row], labels.indptr[row + 1]):
             steps[labels.categories[k]] -= np.float64(1)
         for category in range(len(steps)):
@@ -181,7 +181,7 @@ def exponentiated_gradient_pass(
         for category in range(len(steps)):
             within = low <= total[category] <= high
             if not within:  # a total that fell far has few correct digits left
-                total[category] = total_of(category, parts.part)
+                total[category] = sum_parts(category, parts.part)
             clock[category] += np.float64(1) / total[category]
             if not within:
                 settle(category, parts)

@@ -62,7 +62,7 @@ def set_bits(
 
 
 @kernel
-def filled_words(chosen: Bits) -> NDArray[np.uint64]:
+def find_filled_words(chosen: Bits) -> NDArray[np.uint64]:
     """Return the indices of the words in which a set has documents.
 
     The indices are unsigned. A signed index could count from the end, which makes the compiled code slower.
@@ -91,7 +91,7 @@ def narrow(bits: Bits, test: int, chosen: Bits) -> None:
 
 
 @kernel
-def covered_by(bits: Bits, tests: Tests, among: Bits) -> Bits:
+def find_covered(bits: Bits, tests: Tests, among: Bits) -> Bits:
     """Return the documents of `among` that pass all tests."""
     chosen = among.copy()
     for test in tests:
@@ -100,7 +100,7 @@ def covered_by(bits: Bits, tests: Tests, among: Bits) -> Bits:
 
 
 @kernel
-def prefix_counts(bits: Bits, tests: Tests, among: Bits) -> NDArray[np.int64]:
+def count_prefixes(bits: Bits, tests: Tests, among: Bits) -> NDArray[np.int64]:
     """Return the number of documents of `among` that pass the first 0, 1, 2 ... tests."""
     chosen, counts = among.copy(), np.zeros(len(tests) + 1, dtype=np.int64)
     for length in range(len(tests) + 1):
@@ -120,14 +120,14 @@ def foil_gain(p: int, n: int, before: float, logs: NDArray[np.float64]) -> float
 
 
 @kernel
-def most_gainful_test(
+def find_most_gainful_test(
     bits: Bits, positives: Bits, negatives: Bits, negated: bool, logs: NDArray[np.float64]
 ) -> tuple[int, float]:
     """Return the test with the highest gain, and its gain, which is 0 if no test has any.
 
     Ties go to the first row, and to the plain test before the negated one. logs[i] is the binary logarithm of i.
     """
-    words_p, words_n = filled_words(positives), filled_words(negatives)
+    words_p, words_n = find_filled_words(positives), find_filled_words(negatives)
     p, n = count_common(positives, positives, words_p), count_common(negatives, negatives, words_n)
     best, gain = 0, 0.0
     if p == 0:
@@ -150,7 +150,7 @@ def most_gainful_test(
 
 
 @kernel
-def grown_rule(
+def grow_rule(
     bits: Bits, start: Tests, positives: Bits, negatives: Bits, negated: bool, most: int, logs: NDArray[np.float64]
 ) -> Tests:
     """Return `start` extended by the tests with the highest gain, to at most `most` tests in all.
@@ -160,9 +160,9 @@ def grown_rule(
     tests = np.zeros(max(most, len(start)), dtype=np.int32)
     tests[: len(start)] = start
     length = len(start)
-    p, n = covered_by(bits, start, positives), covered_by(bits, start, negatives)
+    p, n = find_covered(bits, start, positives), find_covered(bits, start, negatives)
     while length < most and np.any(n):
-        test, gain = most_gainful_test(bits, p, n, negated, logs)
+        test, gain = find_most_gainful_test(bits, p, n, negated, logs)
         if gain <= 0.0:
             break
         narrow(bits, test, p)
@@ -173,7 +173,7 @@ def grown_rule(
 
 
 @kernel
-def most_predictive_test(
+def find_most_predictive_test(
     bits: Bits, positives: Bits, negatives: Bits, negated: bool, least: int
 ) -> tuple[int, int, int]:
     """Return the test with the highest precision, and the numbers of positives and negatives that pass it.
@@ -181,7 +181,7 @@ def most_predictive_test(
     Ties go to the test with more positives, then to the first row, and to the plain test before the negated one. Tests
     that fewer than `least` positives pass are skipped. The result is (0, 0, 0) if there are no other tests.
     """
-    words_p, words_n = filled_words(positives), filled_words(negatives)
+    words_p, words_n = find_filled_words(positives), find_filled_words(negatives)
     p, n = count_common(positives, positives, words_p), count_common(negatives, negatives, words_n)
     best, best_p, best_n = 0, 0, 0
     for row in range(len(bits)):
@@ -189,22 +189,22 @@ def most_predictive_test(
         if p_in < least and not (negated and p - p_in >= least):
             continue
         n_in = count_common(bits[row], negatives, words_n)
-        if p_in >= least and more_predictive(p_in, n_in, best_p, best_n):
+        if p_in >= least and is_more_predictive(p_in, n_in, best_p, best_n):
             best, best_p, best_n = row, p_in, n_in
-        if negated and p - p_in >= least and more_predictive(p - p_in, n - n_in, best_p, best_n):
+        if negated and p - p_in >= least and is_more_predictive(p - p_in, n - n_in, best_p, best_n):
             best, best_p, best_n = ~row, p - p_in, n - n_in
     return best, best_p, best_n
 
 
 @kernel
-def more_predictive(p: int, n: int, other_p: int, other_n: int) -> bool:
+def is_more_predictive(p: int, n: int, other_p: int, other_n: int) -> bool:
     """Return whether p of p + n is a higher precision than the other's, or the same one with more positives."""
     left, right = p * (other_p + other_n), other_p * (p + n)
     return bool(left > right or (left == right and p > other_p))
 
 
 @kernel
-def covered_without(bits: Bits, tests: Tests, left_out: int, among: Bits) -> Bits:
+def find_covered_without(bits: Bits, tests: Tests, left_out: int, among: Bits) -> Bits:
     """Return the documents of `among` that pass all tests except one."""
     chosen = among.copy()
     for i in range(len(tests)):
@@ -214,7 +214,7 @@ def covered_without(bits: Bits, tests: Tests, left_out: int, among: Bits) -> Bit
 
 
 @kernel
-def best_swap(
+def find_best_swap(
     bits: Bits, tests: Tests, positives: Bits, negatives: Bits, negated: bool, least: int
 ) -> tuple[int, int, int, int, int]:
     """Return the best change of one test: its place, its successor, 1 if it is deleted instead, and the new p and n.
@@ -223,18 +223,18 @@ def best_swap(
     """
     place, successor, deleted, best_p, best_n = 0, 0, 0, 0, 0
     for i in range(len(tests)):
-        p, n = covered_without(bits, tests, i, positives), covered_without(bits, tests, i, negatives)
-        p_in, n_in = set_size(p), set_size(n)
-        if len(tests) > 1 and more_predictive(p_in, n_in, best_p, best_n):
+        p, n = find_covered_without(bits, tests, i, positives), find_covered_without(bits, tests, i, negatives)
+        p_in, n_in = count_members(p), count_members(n)
+        if len(tests) > 1 and is_more_predictive(p_in, n_in, best_p, best_n):
             place, successor, deleted, best_p, best_n = i, 0, 1, p_in, n_in
-        found, p_in, n_in = most_predictive_test(bits, p, n, negated, least)
-        if more_predictive(p_in, n_in, best_p, best_n):
+        found, p_in, n_in = find_most_predictive_test(bits, p, n, negated, least)
+        if is_more_predictive(p_in, n_in, best_p, best_n):
             place, successor, deleted, best_p, best_n = i, found, 0, p_in, n_in
     return place, successor, deleted, best_p, best_n
 
 
 @kernel
-def set_size(chosen: Bits) -> int:
+def count_members(chosen: Bits) -> int:
     """Return the number of documents in a set."""
     total = 0
     for word in chosen:
@@ -243,23 +243,23 @@ def set_size(chosen: Bits) -> int:
 
 
 @kernel
-def swapped_rule(bits: Bits, positives: Bits, negatives: Bits, negated: bool, least: int, most: int) -> Tests:
+def find_rule_by_swaps(bits: Bits, positives: Bits, negatives: Bits, negated: bool, least: int, most: int) -> Tests:
     """Return a rule found by swapping: repeat the best swap of a test, and add a test where no swap helps.
 
     The search ends when the rule covers no negative, or when neither a swap nor another test makes it more predictive.
     A rule has at most `most` tests.
     """
     tests = np.zeros(most, dtype=np.int32)
-    length, p, n = 0, set_size(positives), set_size(negatives)
+    length, p, n = 0, count_members(positives), count_members(negatives)
     while n > 0:
-        place, test, deleted, new_p, new_n = best_swap(bits, tests[:length], positives, negatives, negated, least)
-        if not more_predictive(new_p, new_n, p, n):
+        place, test, deleted, new_p, new_n = find_best_swap(bits, tests[:length], positives, negatives, negated, least)
+        if not is_more_predictive(new_p, new_n, p, n):
             if length == most:
                 break
-            left_p = covered_by(bits, tests[:length], positives)
-            left_n = covered_by(bits, tests[:length], negatives)
-            test, new_p, new_n = most_predictive_test(bits, left_p, left_n, negated, least)
-            if not more_predictive(new_p, new_n, p, n):
+            left_p = find_covered(bits, tests[:length], positives)
+            left_n = find_covered(bits, tests[:length], negatives)
+            test, new_p, new_n = find_most_predictive_test(bits, left_p, left_n, negated, least)
+            if not is_more_predictive(new_p, new_n, p, n):
                 break
             place, deleted = length, 0
             length += 1

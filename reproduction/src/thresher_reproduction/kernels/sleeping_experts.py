@@ -13,7 +13,7 @@ LEAST, MOST = 2.0**-100, 2.0**100
 
 
 @kernel
-def experts_pass(
+def run_experts_pass(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
     positive: NDArray[np.bool_],
@@ -45,7 +45,7 @@ def experts_pass(
 
 
 @kernel
-def expert_votes(
+def sum_expert_votes(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the awake weight against and for the category in each row, summed in feature order."""

@@ -11,7 +11,7 @@ from thresher.kernels.csr import Labels, Rows
 
 
 @kernel
-def unit_rows(indptr: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
+def normalize_rows(indptr: NDArray[np.int64], values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the values divided by their row's Euclidean length; a row of zeros stays zero."""
     unit = values.copy()
     for i in range(len(indptr) - 1):

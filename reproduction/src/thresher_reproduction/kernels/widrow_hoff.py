@@ -11,7 +11,9 @@ from thresher.kernels.csr import Labels, Rows
 
 
 @kernel
-def errors_of(rows: Rows, labels: Labels, row: int, weights: NDArray[np.float64], errors: NDArray[np.float64]) -> None:
+def compute_errors(
+    rows: Rows, labels: Labels, row: int, weights: NDArray[np.float64], errors: NDArray[np.float64]
+) -> None:
     """Write each category's error for a row into `errors`: its prediction minus its label, 0 or 1."""
     indices, data = rows.indices, rows.data
     errors[:] = np.float64(0)
@@ -24,7 +26,7 @@ def errors_of(rows: Rows, labels: Labels, row: int, weights: NDArray[np.float64]
 
 
 @kernel
-def widrow_hoff_pass(
+def run_widrow_hoff_pass(
     rows: Rows,
     labels: Labels,
     order: NDArray[np.int64],
@@ -42,7 +44,7 @@ def widrow_hoff_pass(
     steps = np.empty(weights.shape[1])
     for i in range(len(order)):
         row, now = order[i], np.float64(time + i)
-        errors_of(rows, labels, row, weights, steps)
+        compute_errors(rows, labels, row, weights, steps)
         for category in range(len(steps)):
             steps[category] *= -double_rate
         for j in range(indptr[row], indptr[row + 1]):

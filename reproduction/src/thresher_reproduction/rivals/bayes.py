@@ -10,13 +10,13 @@ from thresher.kernels.csr import Rows
 from thresher.kernels.reproducible_math import logarithm
 from thresher.metrics import break_even
 from thresher_reproduction.kernels.vector_space import add_by_category
-from thresher_reproduction.rivals.held_out import held_out_scores
+from thresher_reproduction.rivals.held_out import score_held_out
 from thresher_reproduction.rivals.linear_rival import (
     Examples,
     Floats,
     LinearRival,
-    break_even_thresholds,
-    products,
+    compute_products,
+    tune_break_even_thresholds,
 )
 from thresher_reproduction.rivals.tables import Progress
 
@@ -60,16 +60,18 @@ class Bayes(LinearRival):
         choices = CHOICES if self.n_words is None else (self.n_words,)
 
         def score(learned_from: Examples, held_out: Examples) -> Floats:
-            found = evidence(learned_from)
-            return np.stack([_scores(found, np.full(found.rank.shape[1], k), held_out.rows) for k in choices])
+            evidence = compute_evidence(learned_from)
+            return np.stack([_score(evidence, np.full(evidence.rank.shape[1], k), held_out.rows) for k in choices])
 
-        scores = held_out_scores(binary, score, shape=(len(choices),))
-        best = _best(scores, examples.truth)
+        scores = score_held_out(binary, score, shape=(len(choices),))
+        best = _choose_best_tables(scores, examples.truth)
         self.words_ = np.array(choices)[best]
         chosen = np.take_along_axis(scores, best[np.newaxis, np.newaxis], axis=0)[0]
-        found = evidence(binary)
-        self.weights_ = _weights(found, self.words_)
-        self.thresholds_ = break_even_thresholds(chosen, examples.truth) - _scores_of_nothing(found, self.words_)
+        evidence = compute_evidence(binary)
+        self.weights_ = _compute_weights(evidence, self.words_)
+        self.thresholds_ = tune_break_even_thresholds(chosen, examples.truth) - _score_empty_documents(
+            evidence, self.words_
+        )
 
 
 class Evidence(NamedTuple):
@@ -84,7 +86,7 @@ class Evidence(NamedTuple):
     prior: Floats
 
 
-def evidence(binary: Examples) -> Evidence:
+def compute_evidence(binary: Examples) -> Evidence:
     """Return the evidence in rows of ones; logarithms of counts are looked up in a table."""
     rows, labels, truth = binary
     n_documents = len(truth)
@@ -120,22 +122,22 @@ def mutual_information(
     return np.asarray((cells - words - categories + terms[n_documents]) / n_documents)
 
 
-def _weights(found: Evidence, n_words: NDArray[np.int64]) -> Floats:
+def _compute_weights(evidence: Evidence, n_words: NDArray[np.int64]) -> Floats:
     """Return what each chosen word adds to the score of an empty document; 0 for other words."""
-    return np.where(found.rank < n_words, found.present - found.absent, 0.0)
+    return np.where(evidence.rank < n_words, evidence.present - evidence.absent, 0.0)
 
 
-def _scores_of_nothing(found: Evidence, n_words: NDArray[np.int64]) -> Floats:
+def _score_empty_documents(evidence: Evidence, n_words: NDArray[np.int64]) -> Floats:
     """Return each category's score of a document without any of the chosen words."""
-    absent = np.where(found.rank < n_words, found.absent, 0.0)
-    return np.asarray(found.prior + np.cumsum(absent, axis=0)[-1])
+    absent = np.where(evidence.rank < n_words, evidence.absent, 0.0)
+    return np.asarray(evidence.prior + np.cumsum(absent, axis=0)[-1])
 
 
-def _scores(found: Evidence, n_words: NDArray[np.int64], rows: Rows) -> Floats:
-    return products(rows, _weights(found, n_words)) + _scores_of_nothing(found, n_words)
+def _score(evidence: Evidence, n_words: NDArray[np.int64], rows: Rows) -> Floats:
+    return compute_products(rows, _compute_weights(evidence, n_words)) + _score_empty_documents(evidence, n_words)
 
 
-def _best(scores: Floats, truth: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _choose_best_tables(scores: Floats, truth: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return for each category the number of the score table with the highest break-even, the first of equals."""
     best = np.zeros(truth.shape[1], dtype=np.int64)
     for category in np.flatnonzero(truth.any(axis=0)):

@@ -10,17 +10,17 @@ from thresher.kernels.csr import Rows
 from thresher.kernels.reproducible_math import logarithm
 from thresher.rows.validation import as_rows
 from thresher.support.settings import Rule, check_values
-from thresher_reproduction.rivals.tables import Progress, as_matrix, document_counts, known_rows, truth_table
+from thresher_reproduction.rivals.tables import Progress, as_matrix, check_rows, count_documents, make_truth_table
 
 Floats = NDArray[np.float64]
 
-_WHOLE = Rule("a whole number from 1", lambda value: isinstance(value, int) and value >= 1)
-_FROM_NOUGHT = Rule("a number from 0", lambda value: isinstance(value, int | float) and 0 <= value < np.inf)
+_POSITIVE_INTEGER = Rule("a whole number from 1", lambda value: isinstance(value, int) and value >= 1)
+_NOT_NEGATIVE = Rule("a number from 0", lambda value: isinstance(value, int | float) and 0 <= value < np.inf)
 RANGES = {
-    "n_words": _WHOLE,
-    "split_bits": _FROM_NOUGHT,
-    "min_leaf": _WHOLE,
-    "prior_documents": _FROM_NOUGHT,
+    "n_words": _POSITIVE_INTEGER,
+    "split_bits": _NOT_NEGATIVE,
+    "min_leaf": _POSITIVE_INTEGER,
+    "prior_documents": _NOT_NEGATIVE,
     "seed": Rule("a whole number from 0", lambda value: isinstance(value, int) and value >= 0),
 }
 
@@ -73,8 +73,8 @@ class DecisionTree:
         prior_documents: float = 10.0,
         seed: int = 0,
     ) -> None:
-        given = {"n_words": n_words, "split_bits": split_bits, "min_leaf": min_leaf}
-        check_values(given | {"prior_documents": prior_documents, "seed": seed}, RANGES)
+        settings = {"n_words": n_words, "split_bits": split_bits, "min_leaf": min_leaf}
+        check_values(settings | {"prior_documents": prior_documents, "seed": seed}, RANGES)
         self.n_words, self.split_bits, self.min_leaf = n_words, split_bits, min_leaf
         self.prior_documents, self.seed = prior_documents, seed
         self.trees_: list[Tree] = []
@@ -83,28 +83,28 @@ class DecisionTree:
     def fit(self, rows: Rows, labels: Any, *, n_categories: int, progress: Progress | None = None) -> Self:
         """Grow the trees of all categories; `progress` receives the number of finished categories and the total."""
         checked = as_rows(rows)
-        truth = truth_table(labels, len(checked.indptr) - 1, n_categories)
+        truth = make_truth_table(labels, len(checked.indptr) - 1, n_categories)
         columns = as_matrix(checked, checked.data).tocsc()
         trees = []
         for category in range(n_categories):
-            trees.append(self._grown(columns, information_gain(checked, truth[:, category]), truth[:, category]))
+            trees.append(self._grow(columns, information_gain(checked, truth[:, category]), truth[:, category]))
             if progress is not None:
                 progress(category + 1, n_categories)
         self.trees_, self.n_features_ = trees, checked.n_features
         return self
 
-    def _grown(self, columns: Any, gains: Floats, positive: NDArray[np.bool_]) -> Tree:
+    def _grow(self, columns: Any, gains: Floats, positive: NDArray[np.bool_]) -> Tree:
         best = np.argsort(-gains, kind="stable")[: self.n_words]
         words = np.sort(best[gains[best] > 0])
         share = np.count_nonzero(positive) / max(len(positive), 1)
         if len(words) == 0:
             return Tree(words, None, np.array([share]))
-        nodes = self._tree(len(positive)).fit(columns[:, words], positive).tree_
+        nodes = self._new_tree(len(positive)).fit(columns[:, words], positive).tree_
         documents = nodes.n_node_samples + self.prior_documents
         inside = nodes.value[:, 0, 1] * nodes.n_node_samples + self.prior_documents * share
         return Tree(words, nodes, inside / documents)
 
-    def _tree(self, n_documents: int) -> Any:
+    def _new_tree(self, n_documents: int) -> Any:
         try:
             from sklearn.tree import DecisionTreeClassifier
         except ImportError:
@@ -118,7 +118,7 @@ class DecisionTree:
 
     def score(self, rows: Rows) -> NDArray[np.float32]:
         """Return the probability at the leaf of each category's tree, documents x categories."""
-        checked = known_rows(rows, self.n_features_)
+        checked = check_rows(rows, self.n_features_)
         columns = as_matrix(checked, checked.data).tocsc()
         scores = np.empty((columns.shape[0], len(self.trees_)), dtype=np.float32)
         for category, tree in enumerate(self.trees_):
@@ -134,8 +134,8 @@ class DecisionTree:
     @property
     def features_kept(self) -> int:
         """The number of words that any tree tests."""
-        asked = [tree.words[tree.nodes.feature[tree.nodes.feature >= 0]] for tree in self.trees_ if tree.nodes]
-        return len(np.unique(np.concatenate(asked))) if asked else 0
+        tested = [tree.words[tree.nodes.feature[tree.nodes.feature >= 0]] for tree in self.trees_ if tree.nodes]
+        return len(np.unique(np.concatenate(tested))) if tested else 0
 
 
 def information_gain(rows: Rows, positive: NDArray[np.bool_]) -> Floats:
@@ -145,15 +145,15 @@ def information_gain(rows: Rows, positive: NDArray[np.bool_]) -> Floats:
     array([1., 1.])
     """
     n_documents, inside = len(positive), np.count_nonzero(positive)
-    inside_with = document_counts(rows, positive)
-    with_word = inside_with + document_counts(rows, ~positive)
-    kept = _bits(inside_with, with_word) + _bits(inside - inside_with, n_documents - with_word)
-    gains = np.asarray((_bits(np.array(inside), np.array(n_documents)) - kept) / max(n_documents, 1))
+    inside_with = count_documents(rows, positive)
+    with_word = inside_with + count_documents(rows, ~positive)
+    remaining = _count_bits(inside_with, with_word) + _count_bits(inside - inside_with, n_documents - with_word)
+    gains = np.asarray((_count_bits(np.array(inside), np.array(n_documents)) - remaining) / max(n_documents, 1))
     # Rounding errors must not look like a gain.
     return np.where(gains > 1e-12, gains, 0.0)
 
 
-def _bits(inside: NDArray[np.integer], documents: NDArray[np.integer]) -> Floats:
+def _count_bits(inside: NDArray[np.integer], documents: NDArray[np.integer]) -> Floats:
     """Return the number of bits that encode the classes of `documents`, of which `inside` are in the category."""
     outside = documents - inside
     logs = [number * logarithm(np.maximum(number, 1)) for number in (documents, inside, outside)]

@@ -13,13 +13,18 @@ from thresher_reproduction.kernels.exponentiated_gradient import (
     SERIES,
     Bounds,
     Parts,
-    exponentiated_gradient_pass,
+    run_exponentiated_gradient_pass,
     settle,
 )
-from thresher_reproduction.rivals.linear_rival import Examples, LinearRival, break_even_thresholds, products
-from thresher_reproduction.rivals.online import check_passes, pass_over
+from thresher_reproduction.rivals.linear_rival import (
+    Examples,
+    LinearRival,
+    compute_products,
+    tune_break_even_thresholds,
+)
+from thresher_reproduction.rivals.online import check_passes, run_passes
 from thresher_reproduction.rivals.tables import Progress
-from thresher_reproduction.rivals.unit_vectors import inverse_frequencies, unit_vectors
+from thresher_reproduction.rivals.unit_vectors import compute_idf, make_unit_vectors
 
 BOUNDS = Bounds(np.float64(2.0**-8), np.float64(2.0**8), np.float64(500))  # wider loses digits, narrower takes longer
 
@@ -60,27 +65,27 @@ class ExponentiatedGradient(LinearRival):
         self.total, self.rate, self.max_passes, self.seed = float(total), float(rate), max_passes, seed
 
     def _represent(self, rows: Rows) -> Rows:
-        vectors = unit_vectors(rows, self.idf_)
+        vectors = make_unit_vectors(rows, self.idf_)
         return vectors._replace(data=vectors.data * np.float32(self.total))
 
     def _learn(self, examples: Examples, progress: Progress) -> None:
-        self.idf_ = inverse_frequencies(examples.rows)
+        self.idf_ = compute_idf(examples.rows)
         vectors, n_rows = self._represent(examples.rows), len(examples.truth)
         strongest = float(vectors.data.max(initial=0.0)) or 1.0
         double_rate = np.float64(2 * self.rate * 2 / (3 * strongest**2))
-        parts = equal_parts(vectors.n_features, examples.truth.shape[1])
+        parts = make_equal_parts(vectors.n_features, examples.truth.shape[1])
 
         def learn(part: NDArray[np.int64]) -> None:
-            exponentiated_gradient_pass(vectors, examples.labels, part, double_rate, BOUNDS, SERIES, parts)
+            run_exponentiated_gradient_pass(vectors, examples.labels, part, double_rate, BOUNDS, SERIES, parts)
 
-        pass_over(n_rows, self.max_passes, self.seed, learn, progress)
+        run_passes(n_rows, self.max_passes, self.seed, learn, progress)
         for category in range(len(parts.total)):
             settle(category, parts)
         self.weights_ = parts.sums / (self.max_passes * n_rows + 1)
-        self.thresholds_ = break_even_thresholds(products(vectors, self.weights_), examples.truth)
+        self.thresholds_ = tune_break_even_thresholds(compute_products(vectors, self.weights_), examples.truth)
 
 
-def equal_parts(n_features: int, n_categories: int) -> Parts:
+def make_equal_parts(n_features: int, n_categories: int) -> Parts:
     """Return the initial weights, all equal; their clock starts at 1, which counts them once."""
     shape = n_features, n_categories
     start, ones = np.full(shape, 1 / n_features), np.ones(n_categories)

@@ -15,7 +15,7 @@ N_FOLDS = 3
 ScoreHeldOut = Callable[[Examples, Examples], Floats]
 
 
-def held_out_scores(examples: Examples, score: ScoreHeldOut, shape: tuple[int, ...] = ()) -> Floats:
+def score_held_out(examples: Examples, score: ScoreHeldOut, shape: tuple[int, ...] = ()) -> Floats:
     """Return the scores of all documents, each by `score(learned_from, held_out)` without the document's fold.
 
     `shape` precedes documents × categories if a call returns several tables of scores at once.
@@ -26,11 +26,13 @@ def held_out_scores(examples: Examples, score: ScoreHeldOut, shape: tuple[int, .
         held_out = np.flatnonzero(fold_of == fold)
         learned_from = np.flatnonzero(fold_of != fold)
         if len(held_out) and len(learned_from):
-            scores[..., held_out, :] = score(_part(examples, learned_from), _part(examples, held_out))
+            scores[..., held_out, :] = score(
+                _select_examples(examples, learned_from), _select_examples(examples, held_out)
+            )
     return scores
 
 
-def _part(examples: Examples, chosen: NDArray[np.int64]) -> Examples:
+def _select_examples(examples: Examples, chosen: NDArray[np.int64]) -> Examples:
     truth = examples.truth[chosen]
     labels = as_labels([np.flatnonzero(row).tolist() for row in truth], len(truth))
     return Examples(select_rows(examples.rows, chosen), labels, truth)

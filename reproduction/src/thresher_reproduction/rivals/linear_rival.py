@@ -39,7 +39,7 @@ class LinearRival:
     def fit(self, rows: Rows, labels: list[list[int]], *, n_categories: int, progress: Progress | None = None) -> Self:
         """Learn from rows of counts and the category numbers of each row; `progress` receives (done, total)."""
         examples = as_examples(rows, labels, n_categories)
-        self._learn(examples, progress or _unheard)
+        self._learn(examples, progress or _ignore_progress)
         return self
 
     def score(self, rows: Rows) -> NDArray[np.float32]:
@@ -49,7 +49,7 @@ class LinearRival:
         checked = as_rows(rows)
         if checked.n_features != len(self.weights_):
             raise RowsError(f"rows have {checked.n_features} features, and {len(self.weights_)} were learned from")
-        return (products(self._represent(checked), self.weights_) - self.thresholds_).astype(np.float32)
+        return (compute_products(self._represent(checked), self.weights_) - self.thresholds_).astype(np.float32)
 
     @property
     def size(self) -> int:
@@ -68,7 +68,7 @@ class LinearRival:
         raise NotImplementedError
 
 
-def _unheard(done: int, total: int) -> None:
+def _ignore_progress(done: int, total: int) -> None:
     """Ignore a progress report."""
 
 
@@ -91,7 +91,7 @@ def as_examples(rows: Rows, labels: list[list[int]], n_categories: int) -> Examp
     return Examples(checked, sets, truth)
 
 
-def products(rows: Rows, weights: Floats) -> Floats:
+def compute_products(rows: Rows, weights: Floats) -> Floats:
     """Return Σ strength × weight, (documents, categories), summed in feature order."""
     scores = np.zeros((len(rows.indptr) - 1, weights.shape[1]))
     for start in range(0, len(scores), _ROWS_AT_ONCE):
@@ -99,7 +99,7 @@ def products(rows: Rows, weights: Floats) -> Floats:
     return scores
 
 
-def break_even_thresholds(scores: Floats, truth: NDArray[np.bool_]) -> Floats:
+def tune_break_even_thresholds(scores: Floats, truth: NDArray[np.bool_]) -> Floats:
     """Return for each category the threshold that accepts as many documents as have the category.
 
     A category without documents gets a threshold above every score seen.

@@ -14,22 +14,22 @@ from thresher.support.settings import Rule, check_values
 from thresher_reproduction.rivals.tables import (
     Progress,
     as_matrix,
-    document_counts,
-    known_rows,
+    check_rows,
+    count_documents,
+    make_truth_table,
     prior_log_odds,
-    truth_table,
 )
 
 Floats = NDArray[np.float32]
 
-_FROM_NOUGHT = Rule("a whole number from 0", lambda value: isinstance(value, int) and value >= 0)
+_NOT_NEGATIVE = Rule("a whole number from 0", lambda value: isinstance(value, int) and value >= 0)
 RANGES = {
-    "dimensions": _FROM_NOUGHT,
-    "terms": _FROM_NOUGHT,
-    "hidden": _FROM_NOUGHT,
+    "dimensions": _NOT_NEGATIVE,
+    "terms": _NOT_NEGATIVE,
+    "hidden": _NOT_NEGATIVE,
     "decay": Rule("from 0", lambda value: isinstance(value, int | float) and 0 <= value < np.inf),
     "steps": Rule("a whole number from 1", lambda value: isinstance(value, int) and value >= 1),
-    "seed": _FROM_NOUGHT,
+    "seed": _NOT_NEGATIVE,
 }
 # Keeps the relevancy near 0 for a term that few documents have, inside and outside the category.
 _DAMPING = 1 / 6
@@ -100,27 +100,27 @@ class NeuralNetwork:
         steps: int = 60,
         seed: int = 0,
     ) -> None:
-        given = {"dimensions": dimensions, "terms": terms, "hidden": hidden}
-        check_values(given | {"decay": decay, "steps": steps, "seed": seed}, RANGES)
+        settings = {"dimensions": dimensions, "terms": terms, "hidden": hidden}
+        check_values(settings | {"decay": decay, "steps": steps, "seed": seed}, RANGES)
         self.dimensions, self.terms, self.hidden = dimensions, terms, hidden
         self.decay, self.steps, self.seed = decay, steps, seed
         self.n_features_: int | None = None
         self.inverse_frequencies_: Floats = np.zeros(0, dtype=np.float32)
-        self.latent_ = _no_dimensions(0)
+        self.latent_ = _empty_latent(0)
         self.networks_: list[Network] = []
 
     def fit(self, rows: Rows, labels: Any, *, n_categories: int, progress: Progress | None = None) -> Self:
         """Train the networks of all categories; `progress` receives the number of finished categories and the total."""
         checked = as_rows(rows)
-        truth = truth_table(labels, len(checked.indptr) - 1, n_categories)
-        inverse = _inverse_frequencies(checked)
+        truth = make_truth_table(labels, len(checked.indptr) - 1, n_categories)
+        inverse = _compute_idf(checked)
         networks = []
-        with _one_thread():
-            matrix = _weighted(checked, inverse)
-            latent = _latent(matrix, self.dimensions, self.seed)
-            dense, columns = _latent_inputs(matrix, latent), matrix.tocsc()
+        with _limit_threads():
+            matrix = _weight_documents(checked, inverse)
+            latent = _find_latent(matrix, self.dimensions, self.seed)
+            dense, columns = _project(matrix, latent), matrix.tocsc()
             for category in range(n_categories):
-                relevancy = _relevancy(checked, truth[:, category])
+                relevancy = _compute_relevancy(checked, truth[:, category])
                 networks.append(self._fit_category(dense, columns, relevancy, truth[:, category]))
                 if progress is not None:
                     progress(category + 1, n_categories)
@@ -135,12 +135,12 @@ class NeuralNetwork:
         prior = prior_log_odds(positives, len(positive))
         chosen = np.sort(np.argsort(-relevancy, kind="stable")[: self.terms])
         terms = columns[:, chosen].toarray()
-        spread = _spread(terms)
+        spread = _compute_spread(terms)
         if positives in (0, len(positive)) or dense.shape[1] + len(chosen) == 0:
             return Network(chosen, spread, [], [], prior)
-        return Network(chosen, spread, *self._trained(np.hstack((dense, terms / spread)), positive), prior)
+        return Network(chosen, spread, *self._train(np.hstack((dense, terms / spread)), positive), prior)
 
-    def _trained(self, inputs: Floats, positive: NDArray[np.bool_]) -> tuple[list[Floats], list[Floats]]:
+    def _train(self, inputs: Floats, positive: NDArray[np.bool_]) -> tuple[list[Floats], list[Floats]]:
         """Return the weights and biases of the layers."""
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.neural_network import MLPClassifier
@@ -157,14 +157,14 @@ class NeuralNetwork:
 
     def score(self, rows: Rows) -> NDArray[np.float32]:
         """Return the log-odds, documents x categories; a category without a network gets its prior log-odds."""
-        checked = known_rows(rows, self.n_features_)
+        checked = check_rows(rows, self.n_features_)
         scores = np.empty((len(checked.indptr) - 1, len(self.networks_)), dtype=np.float32)
-        with _one_thread():
-            matrix = _weighted(checked, self.inverse_frequencies_)
-            dense, columns = _latent_inputs(matrix, self.latent_), matrix.tocsc()
+        with _limit_threads():
+            matrix = _weight_documents(checked, self.inverse_frequencies_)
+            dense, columns = _project(matrix, self.latent_), matrix.tocsc()
             for category, network in enumerate(self.networks_):
                 terms = columns[:, network.terms].toarray() / network.spread
-                scores[:, category] = _output(network, np.hstack((dense, terms)))
+                scores[:, category] = _compute_output(network, np.hstack((dense, terms)))
         return scores
 
     @property
@@ -176,14 +176,14 @@ class NeuralNetwork:
     @property
     def features_kept(self) -> int:
         """The number of words with a weight in a latent dimension or among a category's own terms."""
-        kept = np.zeros(self.n_features_ or 0, dtype=np.bool_)
-        kept[:] = (self.latent_.axes != 0).any(axis=0)
+        used = np.zeros(self.n_features_ or 0, dtype=np.bool_)
+        used[:] = (self.latent_.axes != 0).any(axis=0)
         for network in self.networks_:
-            kept[network.terms if network.weights else []] = True
-        return int(np.count_nonzero(kept))
+            used[network.terms if network.weights else []] = True
+        return int(np.count_nonzero(used))
 
 
-def _one_thread() -> Any:
+def _limit_threads() -> Any:
     """Limit linear algebra to one thread.
 
     The order of its sums, and so their bits, depend on the number of threads.
@@ -195,54 +195,54 @@ def _one_thread() -> Any:
     return threadpool_limits(1)
 
 
-def _inverse_frequencies(rows: Rows) -> Floats:
+def _compute_idf(rows: Rows) -> Floats:
     n_rows = len(rows.indptr) - 1
     counts = np.bincount(rows.indices, minlength=rows.n_features)
     return logarithm(max(n_rows, 1) / np.maximum(counts, 1)).astype(np.float32)
 
 
-def _weighted(rows: Rows, inverse_frequencies: Floats) -> Any:
+def _weight_documents(rows: Rows, compute_idf: Floats) -> Any:
     """Return the documents as rows of unit length: square roots of counts times inverse document frequencies."""
     from sklearn.preprocessing import normalize
 
-    return normalize(as_matrix(rows, np.sqrt(np.maximum(rows.data, 0)) * inverse_frequencies[rows.indices]))
+    return normalize(as_matrix(rows, np.sqrt(np.maximum(rows.data, 0)) * compute_idf[rows.indices]))
 
 
-def _latent(matrix: Any, dimensions: int, seed: int) -> Latent:
+def _find_latent(matrix: Any, dimensions: int, seed: int) -> Latent:
     """Return the latent semantic dimensions and the standard deviation of the documents along each."""
     from sklearn.decomposition import TruncatedSVD
 
-    wanted = min(dimensions, matrix.shape[0] - 1, matrix.shape[1] - 1)
-    if wanted < 1 or matrix.count_nonzero() == 0:
-        return _no_dimensions(matrix.shape[1])
+    n_dimensions = min(dimensions, matrix.shape[0] - 1, matrix.shape[1] - 1)
+    if n_dimensions < 1 or matrix.count_nonzero() == 0:
+        return _empty_latent(matrix.shape[1])
     # scikit-learn also computes shares of the variance, which is 0 if all documents are equal.
     with np.errstate(invalid="ignore", divide="ignore"):
-        axes = TruncatedSVD(wanted, random_state=seed).fit(matrix).components_.astype(np.float32)
-    return Latent(axes, _spread(np.asarray(matrix @ axes.T)))
+        axes = TruncatedSVD(n_dimensions, random_state=seed).fit(matrix).components_.astype(np.float32)
+    return Latent(axes, _compute_spread(np.asarray(matrix @ axes.T)))
 
 
-def _no_dimensions(n_features: int) -> Latent:
+def _empty_latent(n_features: int) -> Latent:
     return Latent(np.zeros((0, n_features), dtype=np.float32), np.zeros(0, dtype=np.float32))
 
 
-def _latent_inputs(matrix: Any, latent: Latent) -> Floats:
+def _project(matrix: Any, latent: Latent) -> Floats:
     return np.asarray(matrix @ latent.axes.T / latent.spread, dtype=np.float32)
 
 
-def _spread(inputs: Floats) -> Floats:
+def _compute_spread(inputs: Floats) -> Floats:
     """Return the standard deviation of each column, or 1 where it is close to 0."""
     spread = inputs.std(axis=0).astype(np.float32)
     return np.where(spread > 1e-6, spread, np.float32(1)).astype(np.float32)
 
 
-def _relevancy(rows: Rows, positive: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _compute_relevancy(rows: Rows, positive: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return the log ratio of each term's share of documents inside the category to that outside, damped."""
     inside, outside = int(np.count_nonzero(positive)), int(np.count_nonzero(~positive))
-    shares = document_counts(rows, positive) / max(inside, 1), document_counts(rows, ~positive) / max(outside, 1)
+    shares = count_documents(rows, positive) / max(inside, 1), count_documents(rows, ~positive) / max(outside, 1)
     return logarithm((shares[0] + _DAMPING) / (shares[1] + _DAMPING))
 
 
-def _output(network: Network, inputs: Floats) -> Floats:
+def _compute_output(network: Network, inputs: Floats) -> Floats:
     """Return the outputs before the sigmoid."""
     if not network.weights:
         return np.full(len(inputs), network.prior, dtype=np.float32)

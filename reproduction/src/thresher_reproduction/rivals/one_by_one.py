@@ -7,7 +7,7 @@ import numpy as np
 from thresher.kernels.csr import Rows
 from thresher_reproduction.rivals.linear_rival import Examples, LinearRival
 from thresher_reproduction.rivals.tables import Progress, as_matrix
-from thresher_reproduction.rivals.unit_vectors import inverse_frequencies, unit_vectors
+from thresher_reproduction.rivals.unit_vectors import compute_idf, make_unit_vectors
 
 
 class OneByOne(LinearRival):
@@ -17,14 +17,14 @@ class OneByOne(LinearRival):
     """
 
     def _represent(self, rows: Rows) -> Rows:
-        return unit_vectors(rows, self.idf_)
+        return make_unit_vectors(rows, self.idf_)
 
     def _classifier(self) -> Any:
         """Return a new classifier of scikit-learn."""
         raise NotImplementedError
 
     def _learn(self, examples: Examples, progress: Progress) -> None:
-        self.idf_ = inverse_frequencies(examples.rows)
+        self.idf_ = compute_idf(examples.rows)
         vectors, truth = as_matrix(self._represent(examples.rows)), examples.truth
         weights = np.zeros((examples.rows.n_features, truth.shape[1]))
         thresholds = np.where(truth.all(axis=0), -1.0, 1.0)

@@ -22,12 +22,12 @@ def check_passes(rate: float, max_passes: int) -> None:
         raise ParameterError(f"invalid rate or max_passes: {rate!r}, {max_passes!r}", hint=f"allowed: {allowed}")
 
 
-def pass_over(n_rows: int, max_passes: int, seed: int, learn: LearnRows, progress: Progress) -> None:
+def run_passes(n_rows: int, max_passes: int, seed: int, learn: LearnRows, progress: Progress) -> None:
     """Call `learn` with all rows in each pass, slice by slice, in a new random order.
 
     Between slices, the user can interrupt with Ctrl-C and `progress` is called.
 
-    >>> pass_over(3, 1, 0, lambda rows: print(sorted(rows.tolist())), lambda done, total: print(done, "of", total))
+    >>> run_passes(3, 1, 0, lambda rows: print(sorted(rows.tolist())), lambda done, total: print(done, "of", total))
     [0, 1, 2]
     3 of 3
     """

@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher_reproduction.kernels.rule_search import Bits, Tests, covered_by, grown_rule, prefix_counts, set_size
+from thresher_reproduction.kernels.rule_search import (
+    Bits,
+    Tests,
+    count_members,
+    count_prefixes,
+    find_covered,
+    grow_rule,
+)
 from thresher_reproduction.rivals.rule_learner import RuleLearner
 from thresher_reproduction.rivals.rules import (
     Collection,
@@ -73,20 +80,20 @@ class Ripper(RuleLearner):
         self.loss_ratios, self.n_features, self.negated = tuple(loss_ratios), n_features, negated
         self.rounds, self.most_tests, self.prior, self.seed = rounds, most_tests, prior, seed
 
-    def _sweep(self, collection: Collection, category: int) -> Sweep:
-        foregone = collection.foregone(category)
-        if foregone is not None:
-            return (foregone,) * len(self.loss_ratios)
-        problem = collection.problem(category, self.n_features)
+    def _find_sweep(self, collection: Collection, category: int) -> Sweep:
+        trivial_rules = collection.find_trivial_rules(category)
+        if trivial_rules is not None:
+            return (trivial_rules,) * len(self.loss_ratios)
+        problem = collection.make_problem(category, self.n_features)
         draws = [np.random.default_rng([self.seed, category, number]) for number in range(len(self.loss_ratios))]
         ways = zip(self.loss_ratios, draws, strict=True)
-        return tuple(self._rule_set(problem, Search(problem, self, ratio, draw)) for ratio, draw in ways)
+        return tuple(self._find_rules(problem, Search(problem, self, ratio, draw)) for ratio, draw in ways)
 
-    def _rule_set(self, problem: Problem, search: "Search") -> RuleSet:
-        return tuple(problem.rule(found.tests, self.prior) for found in search.optimised(self.rounds))
+    def _find_rules(self, problem: Problem, search: "Search") -> RuleSet:
+        return tuple(problem.make_rule(candidate.tests, self.prior) for candidate in search.optimize(self.rounds))
 
 
-class Found(NamedTuple):
+class Candidate(NamedTuple):
     """A rule during the search: its tests and the training documents that pass them."""
 
     tests: Tests
@@ -110,62 +117,62 @@ class Search:
         self.negated, self.most_tests = settings.negated, settings.most_tests
         self.n_tests = len(problem.bits) * (2 if settings.negated else 1)
 
-    def optimised(self, rounds: int) -> list[Found]:
+    def optimize(self, rounds: int) -> list[Candidate]:
         """Return the optimized rules.
 
         Rules are added one by one. Then, in each round, every rule may be replaced or revised, and more rules are
         added.
         """
-        rules = self.with_more([])
+        rules = self.add_rules([])
         for _ in range(rounds):
             for place in range(len(rules)):
-                rules[place] = self.best_variant(rules, place)
-            rules = self.with_more(rules)
+                rules[place] = self.choose_variant(rules, place)
+            rules = self.add_rules(rules)
         return rules
 
-    def with_more(self, rules: list[Found]) -> list[Found]:
+    def add_rules(self, rules: list[Candidate]) -> list[Candidate]:
         """Return the rules and new ones for the remaining positives, without needless ones.
 
         Rules are added until the description grows too long (IREP*).
         """
-        rules, shortest = list(rules), self.length(rules)
-        left = self.problem.everything & ~self.covered(rules)
+        rules, shortest = list(rules), self.measure_length(rules)
+        left = self.problem.everything & ~self.find_covered(rules)
         while np.any(left & self.problem.positives):
-            rule = self.new_rule(left)
-            length = self.length([*rules, rule])
+            rule = self.find_rule(left)
+            length = self.measure_length([*rules, rule])
             if length > shortest + SPARE_BITS or not np.any(rule.covered & left & self.problem.positives):
                 break
             rules.append(rule)
             left &= ~rule.covered
             shortest = min(shortest, length)
-        return self.without_needless(rules)
+        return self.drop_needless(rules)
 
-    def new_rule(self, left: Bits) -> Found:
+    def find_rule(self, left: Bits) -> Candidate:
         """Return a rule grown on two thirds of the remaining documents and pruned on the others."""
         split = self.split(left)
-        tests = self.grown(NO_TESTS, split)
-        p, n = (prefix_counts(self.problem.bits, tests, part) for part in (split.prune_p, split.prune_n))
-        return self.found(pruned(tests, rule_values(p, n)))
+        tests = self.grow(NO_TESTS, split)
+        p, n = (count_prefixes(self.problem.bits, tests, part) for part in (split.prune_p, split.prune_n))
+        return self.make_candidate(prune(tests, rule_values(p, n)))
 
-    def best_variant(self, rules: list[Found], place: int) -> Found:
+    def choose_variant(self, rules: list[Candidate], place: int) -> Candidate:
         """Return the rule, its replacement or its revision, whichever makes the description shortest."""
         before, behind = rules[:place], rules[place + 1 :]
-        split = self.split(self.problem.everything & ~self.covered(before))
-        others = self.covered(before + behind)
+        split = self.split(self.problem.everything & ~self.find_covered(before))
+        others = self.find_covered(before + behind)
         variants = [rules[place]]
         for start in (NO_TESTS, rules[place].tests):
-            tests = self.grown(start, split)
-            p, n = (prefix_counts(self.problem.bits, tests, s & ~others) for s in (split.prune_p, split.prune_n))
-            variants.append(self.found(pruned(tests, self.ratio * p - n)))
-        return min(variants, key=lambda rule: self.length([*before, rule, *behind]))
+            tests = self.grow(start, split)
+            p, n = (count_prefixes(self.problem.bits, tests, s & ~others) for s in (split.prune_p, split.prune_n))
+            variants.append(self.make_candidate(prune(tests, self.ratio * p - n)))
+        return min(variants, key=lambda rule: self.measure_length([*before, rule, *behind]))
 
-    def without_needless(self, rules: list[Found]) -> list[Found]:
+    def drop_needless(self, rules: list[Candidate]) -> list[Candidate]:
         """Return the rules without those that make the description longer, checked from the last to the first."""
-        length = self.length(rules)
+        length = self.measure_length(rules)
         for place in reversed(range(len(rules))):
             fewer = rules[:place] + rules[place + 1 :]
-            if self.length(fewer) < length:
-                rules, length = fewer, self.length(fewer)
+            if self.measure_length(fewer) < length:
+                rules, length = fewer, self.measure_length(fewer)
         return rules
 
     def split(self, left: Bits) -> Split:
@@ -178,27 +185,27 @@ class Search:
             parts += [pack(grow), group & ~pack(grow)]
         return Split(*parts)
 
-    def grown(self, start: Tests, split: Split) -> Tests:
+    def grow(self, start: Tests, split: Split) -> Tests:
         """Return `start` with tests added by FOIL's gain, until no negative of the growing set passes."""
         bits, logs = self.problem.bits, self.problem.logs
-        return grown_rule(bits, start, split.grow_p, split.grow_n, self.negated, self.most_tests, logs)
+        return grow_rule(bits, start, split.grow_p, split.grow_n, self.negated, self.most_tests, logs)
 
-    def found(self, tests: Tests) -> Found:
+    def make_candidate(self, tests: Tests) -> Candidate:
         """Return the rule of these tests, with the documents that pass them."""
-        return Found(tests, covered_by(self.problem.bits, tests, self.problem.everything))
+        return Candidate(tests, find_covered(self.problem.bits, tests, self.problem.everything))
 
-    def covered(self, rules: list[Found]) -> Bits:
+    def find_covered(self, rules: list[Candidate]) -> Bits:
         """Return the documents that any rule accepts."""
         union = np.zeros_like(self.problem.positives)
         for rule in rules:
             union |= rule.covered
         return union
 
-    def length(self, rules: list[Found]) -> float:
+    def measure_length(self, rules: list[Candidate]) -> float:
         """Return the description length of the rules and their exceptions, in bits."""
-        covered = self.covered(rules)
-        size, fp = set_size(covered), set_size(covered & self.problem.negatives)
-        fn = set_size(self.problem.positives & ~covered)
+        covered = self.find_covered(rules)
+        size, fp = count_members(covered), count_members(covered & self.problem.negatives)
+        fn = count_members(self.problem.positives & ~covered)
         exceptions = exception_bits(size, self.problem.n_documents - size, fp, fn, self.ratio)
         return sum(rule_bits(len(rule.tests), self.n_tests) for rule in rules) + exceptions
 
@@ -215,12 +222,12 @@ def rule_values(p: NDArray[np.int64], n: NDArray[np.int64]) -> Floats:
     return np.asarray((p - n) / np.maximum(p + n, 1))
 
 
-def pruned(tests: Tests, values: NDArray[np.floating[Any]]) -> Tests:
+def prune(tests: Tests, values: NDArray[np.floating[Any]]) -> Tests:
     """Return the first tests, up to the highest value; ties go to the longest rule.
 
     values[0] is the value of no tests. It is ignored, so at least one test stays.
 
-    >>> pruned(np.array([7, 8, 9]), np.array([1.0, 0.5, 0.9, 0.2])).tolist()
+    >>> prune(np.array([7, 8, 9]), np.array([1.0, 0.5, 0.9, 0.2])).tolist()
     [7, 8]
     """
     if len(tests) == 0:

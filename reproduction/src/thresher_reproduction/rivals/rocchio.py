@@ -5,16 +5,16 @@ import numpy as np
 from thresher.errors import ParameterError
 from thresher.kernels.csr import Rows
 from thresher_reproduction.kernels.vector_space import add_by_category
-from thresher_reproduction.rivals.held_out import held_out_scores
+from thresher_reproduction.rivals.held_out import score_held_out
 from thresher_reproduction.rivals.linear_rival import (
     Examples,
     Floats,
     LinearRival,
-    break_even_thresholds,
-    products,
+    compute_products,
+    tune_break_even_thresholds,
 )
 from thresher_reproduction.rivals.tables import Progress
-from thresher_reproduction.rivals.unit_vectors import inverse_frequencies, unit_vectors
+from thresher_reproduction.rivals.unit_vectors import compute_idf, make_unit_vectors
 
 
 class Rocchio(LinearRival):
@@ -51,20 +51,20 @@ class Rocchio(LinearRival):
         self.beta, self.gamma = float(beta), float(gamma)
 
     def _represent(self, rows: Rows) -> Rows:
-        return unit_vectors(rows, self.idf_)
+        return make_unit_vectors(rows, self.idf_)
 
     def _learn(self, examples: Examples, progress: Progress) -> None:
-        self.idf_ = inverse_frequencies(examples.rows)
+        self.idf_ = compute_idf(examples.rows)
         vectors = examples._replace(rows=self._represent(examples.rows))
 
         def score(learned_from: Examples, held_out: Examples) -> Floats:
-            return products(held_out.rows, profiles(learned_from, self.beta, self.gamma))
+            return compute_products(held_out.rows, compute_profiles(learned_from, self.beta, self.gamma))
 
-        self.thresholds_ = break_even_thresholds(held_out_scores(vectors, score), examples.truth)
-        self.weights_ = profiles(vectors, self.beta, self.gamma)
+        self.thresholds_ = tune_break_even_thresholds(score_held_out(vectors, score), examples.truth)
+        self.weights_ = compute_profiles(vectors, self.beta, self.gamma)
 
 
-def profiles(vectors: Examples, beta: float, gamma: float) -> Floats:
+def compute_profiles(vectors: Examples, beta: float, gamma: float) -> Floats:
     """Return Rocchio's weights, (features, categories), of length 1 for each category; all 0 if it has no document."""
     rows, labels, truth = vectors
     sums = np.zeros((rows.n_features, truth.shape[1]))

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from thresher.kernels.csr import Rows
 from thresher.rows.validation import as_rows
-from thresher_reproduction.rivals.rules import Collection, Sweep, all_tests, count_features, score_sweeps
+from thresher_reproduction.rivals.rules import Collection, Sweep, count_features, iterate_tests, score_sweeps
 from thresher_reproduction.rivals.tables import Progress
 
 
 class RuleLearner:
-    """A learner whose `_sweep` returns the rule sets of a category, one for each loss ratio."""
+    """A learner whose `_find_sweep` returns the rule sets of a category, one for each loss ratio."""
 
     sweeps_: list[Sweep] | None = None
 
@@ -29,13 +29,13 @@ class RuleLearner:
         collection = Collection(as_rows(rows), labels, n_categories)
         sweeps = []
         for category in range(n_categories):
-            sweeps.append(self._sweep(collection, category))
+            sweeps.append(self._find_sweep(collection, category))
             if progress is not None:
                 progress(category + 1, n_categories)
         self.sweeps_ = sweeps
         return self
 
-    def _sweep(self, collection: Collection, category: int) -> Sweep:
+    def _find_sweep(self, collection: Collection, category: int) -> Sweep:
         raise NotImplementedError
 
     def score(self, rows: Rows) -> NDArray[np.float32]:
@@ -45,7 +45,7 @@ class RuleLearner:
     @property
     def size(self) -> int:
         """The number of tests in all rules."""
-        return sum(1 for _ in all_tests(self.sweeps_))
+        return sum(1 for _ in iterate_tests(self.sweeps_))
 
     @property
     def features_kept(self) -> int:

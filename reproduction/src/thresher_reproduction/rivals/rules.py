@@ -12,11 +12,11 @@ from thresher.errors import NotFittedError, ParameterError, RowsError
 from thresher.kernels.csr import Rows
 from thresher.kernels.reproducible_math import logarithm
 from thresher.rows.labels import as_labels
-from thresher_reproduction.kernels.rule_search import Bits, Tests, covered_by, set_bits, set_size
+from thresher_reproduction.kernels.rule_search import Bits, Tests, count_members, find_covered, set_bits
 
 Floats = NDArray[np.float64]
 LOG2_OF_E = 1 / float(logarithm(2.0))
-LEAST_HOLDERS = 2  # a word in only one positive document is not a candidate, unless the category has only one
+MIN_HOLDERS = 2  # a word in only one positive document is not a candidate, unless the category has only one
 
 
 class Condition(NamedTuple):
@@ -58,11 +58,11 @@ class Problem(NamedTuple):
         """The set of all documents."""
         return self.positives | self.negatives
 
-    def rule(self, tests: Tests, prior: float) -> Rule:
+    def make_rule(self, tests: Tests, prior: float) -> Rule:
         """Return the rule of a list of tests; `prior` pseudo-documents pull its precision to the category's share."""
-        p = set_size(covered_by(self.bits, tests, self.positives))
-        n = set_size(covered_by(self.bits, tests, self.negatives))
-        share = set_size(self.positives) / self.n_documents
+        p = count_members(find_covered(self.bits, tests, self.positives))
+        n = count_members(find_covered(self.bits, tests, self.negatives))
+        share = count_members(self.positives) / self.n_documents
         rows = [(max(int(test), ~int(test)), bool(test >= 0)) for test in tests]
         named = tuple(Condition(int(self.features[row]), int(self.counts[row]), wanted) for row, wanted in rows)
         return Rule(named, (p + prior * share) / (p + n + prior))
@@ -126,38 +126,38 @@ class Collection:
         self._holders = np.bincount(rows.indices, minlength=rows.n_features)
         self._logs = logarithm(np.maximum(np.arange(self.n_documents + 1), 1)) * LOG2_OF_E
 
-    def local_dictionary(self, category: int, most: int) -> NDArray[np.int64]:
+    def select_features(self, category: int, most: int) -> NDArray[np.int64]:
         """Return at most `most` features of the category's documents, by highest information gain."""
         members = self.members[category]
         indptr, indices = self.rows.indptr, self.rows.indices
         held = np.concatenate([indices[indptr[i] : indptr[i + 1]] for i in members])
         p = np.bincount(held, minlength=self.rows.n_features)
         gains = information_gain(p, self._holders - p, len(members), self.n_documents - len(members))
-        gains = np.where(p >= min(LEAST_HOLDERS, len(members)), gains, 0.0)
+        gains = np.where(p >= min(MIN_HOLDERS, len(members)), gains, 0.0)
         ranked = np.argsort(-gains, kind="stable")[:most]
         return ranked[gains[ranked] > 0]
 
-    def problem(self, category: int, most_features: int, levels: int = 1) -> Problem:
+    def make_problem(self, category: int, most_features: int, levels: int = 1) -> Problem:
         """Return a category's documents as bit rows, with `levels` rows for each word of its local dictionary."""
-        features = self.local_dictionary(category, most_features)
+        features = self.select_features(category, most_features)
         positive = np.zeros(self.n_documents, dtype=np.bool_)
         positive[self.members[category]] = True
         places = np.empty(self.n_documents, dtype=np.int64)
         places[np.argsort(~positive, kind="stable")] = np.arange(self.n_documents)
-        bits = bit_rows(self.rows, features, levels, places)[:-1]
+        bits = make_bit_rows(self.rows, features, levels, places)[:-1]
         first = np.arange(self.n_documents) < len(self.members[category])
         counts = np.tile(np.arange(1, levels + 1), len(features))
         named = np.repeat(features, levels)
         return Problem(bits, named, counts, pack(first), pack(~first), self.n_documents, self._logs)
 
-    def foregone(self, category: int) -> RuleSet | None:
+    def find_trivial_rules(self, category: int) -> RuleSet | None:
         """Return the rules of a category with no document or with all; None if there is something to learn."""
         if len(self.members[category]) == 0:
             return ()
         return (Rule((), 1.0),) if len(self.members[category]) == self.n_documents else None
 
 
-def bit_rows(rows: Rows, features: NDArray[np.int64], levels: int, places: NDArray[np.int64]) -> Bits:
+def make_bit_rows(rows: Rows, features: NDArray[np.int64], levels: int, places: NDArray[np.int64]) -> Bits:
     """Return `levels` bit rows for each feature, and an empty row at the end."""
     first = np.full(rows.n_features, -1, dtype=np.int32)
     first[features] = np.arange(len(features)) * levels
@@ -166,14 +166,14 @@ def bit_rows(rows: Rows, features: NDArray[np.int64], levels: int, places: NDArr
     return bits
 
 
-def all_tests(sweeps: Sequence[Sweep] | None) -> Iterator[Condition]:
+def iterate_tests(sweeps: Sequence[Sweep] | None) -> Iterator[Condition]:
     """Yield the tests of all rules."""
     return (test for sweep in sweeps or () for rules in sweep for rule in rules for test in rule.tests)
 
 
 def count_features(sweeps: Sequence[Sweep] | None) -> int:
     """Return the number of features that the rules test."""
-    return len({test.feature for test in all_tests(sweeps)})
+    return len({test.feature for test in iterate_tests(sweeps)})
 
 
 def score_sweeps(sweeps: Sequence[Sweep] | None, rows: Rows) -> NDArray[np.float32]:
@@ -181,24 +181,26 @@ def score_sweeps(sweeps: Sequence[Sweep] | None, rows: Rows) -> NDArray[np.float
     if sweeps is None:
         raise NotFittedError("the rules have not been learned", hint="call fit first")
     n_documents = len(rows.indptr) - 1
-    features = np.array(sorted({t.feature for t in all_tests(sweeps) if t.feature < rows.n_features}), dtype=np.int64)
-    levels = max((test.times for test in all_tests(sweeps)), default=1)
-    bits = bit_rows(rows, features, levels, np.arange(n_documents))
+    features = np.array(
+        sorted({t.feature for t in iterate_tests(sweeps) if t.feature < rows.n_features}), dtype=np.int64
+    )
+    levels = max((test.times for test in iterate_tests(sweeps)), default=1)
+    bits = make_bit_rows(rows, features, levels, np.arange(n_documents))
     first = {int(feature): place * levels for place, feature in enumerate(features)}
     scores = np.zeros((n_documents, len(sweeps)), dtype=np.float32)
     for category, sweep in enumerate(sweeps):
         for rules in sweep:
-            scores[:, category] += _surest(rules, bits, first, n_documents) / len(sweep)
+            scores[:, category] += _score_rules(rules, bits, first, n_documents) / len(sweep)
     return scores
 
 
-def _surest(rules: RuleSet, bits: Bits, first: dict[int, int], n_documents: int) -> Floats:
+def _score_rules(rules: RuleSet, bits: Bits, first: dict[int, int], n_documents: int) -> Floats:
     """Return each document's best precision of a matching rule; no document contains features not in `first`."""
     surest, everything = np.zeros(n_documents), pack(np.ones(n_documents, dtype=np.bool_))
     for rule in rules:
         rows = [first[t.feature] + t.times - 1 if t.feature in first else len(bits) - 1 for t in rule.tests]
         signed = [row if test.wanted else ~row for row, test in zip(rows, rule.tests, strict=True)]
-        holds = unpack(covered_by(bits, np.array(signed, dtype=np.int32), everything), n_documents)
+        holds = unpack(find_covered(bits, np.array(signed, dtype=np.int32), everything), n_documents)
         np.maximum(surest, rule.precision, out=surest, where=holds)
     return surest
 

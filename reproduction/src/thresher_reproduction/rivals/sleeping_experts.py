@@ -9,8 +9,8 @@ from thresher.kernels.csr import Rows
 from thresher.kernels.reproducible_math import logarithm
 from thresher.rows.validation import as_rows
 from thresher.support.settings import Rule, check_values
-from thresher_reproduction.kernels.sleeping_experts import expert_votes, experts_pass
-from thresher_reproduction.rivals.tables import Progress, known_rows, prior_log_odds, truth_table
+from thresher_reproduction.kernels.sleeping_experts import run_experts_pass, sum_expert_votes
+from thresher_reproduction.rivals.tables import Progress, check_rows, make_truth_table, prior_log_odds
 
 RANGES = {
     "beta": Rule("above 0, below 1", lambda value: isinstance(value, int | float) and 0 < value < 1),
@@ -69,7 +69,7 @@ class SleepingExperts:
     def fit(self, rows: Rows, labels: Any, *, n_categories: int, progress: Progress | None = None) -> Self:
         """Train the experts of all categories; `progress` receives the number of finished categories and the total."""
         checked = as_rows(rows)
-        truth = truth_table(labels, len(checked.indptr) - 1, n_categories)
+        truth = make_truth_table(labels, len(checked.indptr) - 1, n_categories)
         pools = []
         for category in range(n_categories):
             pools.append(self._fit_category(checked, np.ascontiguousarray(truth[:, category])))
@@ -83,7 +83,7 @@ class SleepingExperts:
         weights = np.ones((rows.n_features, 2))
         enough = np.float64(0.5 + self.margin)
         for _ in range(self.passes if positives else 0):
-            if experts_pass(rows.indptr, rows.indices, positive, np.float64(self.beta), enough, weights) == 0:
+            if run_experts_pass(rows.indptr, rows.indices, positive, np.float64(self.beta), enough, weights) == 0:
                 break
         moved = np.flatnonzero((weights != 1).any(axis=1)).astype(np.int32)
         return Pool(moved, weights[moved], prior_log_odds(positives, len(positive)))
@@ -93,13 +93,13 @@ class SleepingExperts:
 
         A document without features, or a category without positives, gets the log-odds of the category.
         """
-        checked = known_rows(rows, self.n_features_)
+        checked = check_rows(rows, self.n_features_)
         scores = np.empty((len(checked.indptr) - 1, len(self.pools_)), dtype=np.float32)
         weights = np.ones((checked.n_features, 2))
         nobody = np.diff(checked.indptr) == 0
         for category, pool in enumerate(self.pools_):
             weights[pool.features] = pool.weights
-            votes = expert_votes(checked.indptr, checked.indices, weights)
+            votes = sum_expert_votes(checked.indptr, checked.indices, weights)
             votes[nobody] = 1.0
             silent = nobody if len(pool.features) else np.ones_like(nobody)
             scores[:, category] = np.where(silent, pool.prior, logarithm(votes[:, 1] / votes[:, 0]))
@@ -114,7 +114,7 @@ class SleepingExperts:
     @property
     def features_kept(self) -> int:
         """The number of features with a changed weight for any category."""
-        kept = np.zeros(self.n_features_ or 0, dtype=np.bool_)
+        used = np.zeros(self.n_features_ or 0, dtype=np.bool_)
         for pool in self.pools_:
-            kept[pool.features] = True
-        return int(np.count_nonzero(kept))
+            used[pool.features] = True
+        return int(np.count_nonzero(used))

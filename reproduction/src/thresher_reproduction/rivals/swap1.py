@@ -12,7 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher_reproduction.kernels.rule_search import Bits, Tests, covered_by, covered_without, set_size, swapped_rule
+from thresher_reproduction.kernels.rule_search import (
+    Bits,
+    Tests,
+    count_members,
+    find_covered,
+    find_covered_without,
+    find_rule_by_swaps,
+)
 from thresher_reproduction.rivals.rule_learner import RuleLearner
 from thresher_reproduction.rivals.rules import (
     Collection,
@@ -78,26 +85,26 @@ class Swap1(RuleLearner):
         self.negated, self.least, self.most_tests = negated, least, most_tests
         self.folds, self.prior, self.seed = folds, prior, seed
 
-    def _sweep(self, collection: Collection, category: int) -> Sweep:
-        foregone = collection.foregone(category)
-        if foregone is not None:
-            return (foregone,) * len(self.loss_ratios)
-        problem = collection.problem(category, self.n_features, self.levels)
+    def _find_sweep(self, collection: Collection, category: int) -> Sweep:
+        trivial_rules = collection.find_trivial_rules(category)
+        if trivial_rules is not None:
+            return (trivial_rules,) * len(self.loss_ratios)
+        problem = collection.make_problem(category, self.n_features, self.levels)
         draw = np.random.default_rng([self.seed, category])
-        judges = dealt_out(len(collection.members[category]), problem.n_documents, self.folds, draw)
-        covers = [self.covering(problem, problem.everything & ~judge) for judge in judges]
-        whole = self.covering(problem, problem.everything)
-        chosen = (best_pruning(problem, whole, covers, judges, ratio) for ratio in self.loss_ratios)
-        return tuple(tuple(problem.rule(tests, self.prior) for tests in rules) for rules in chosen)
+        judges = deal_out(len(collection.members[category]), problem.n_documents, self.folds, draw)
+        covers = [self.find_covering(problem, problem.everything & ~judge) for judge in judges]
+        whole = self.find_covering(problem, problem.everything)
+        chosen = (choose_pruning(problem, whole, covers, judges, ratio) for ratio in self.loss_ratios)
+        return tuple(tuple(problem.make_rule(tests, self.prior) for tests in rules) for rules in chosen)
 
-    def covering(self, problem: Problem, among: Bits) -> list[Tests]:
+    def find_covering(self, problem: Problem, among: Bits) -> list[Tests]:
         """Return rules that cover the positives of `among`, each found on the documents that earlier rules leave."""
         rules: list[Tests] = []
         left = among.copy()
-        while positives := set_size(left & problem.positives):
+        while positives := count_members(left & problem.positives):
             p, n, least = left & problem.positives, left & problem.negatives, min(self.least, positives)
-            tests = swapped_rule(problem.bits, p, n, self.negated, least, self.most_tests)
-            covered = covered_by(problem.bits, tests, left)
+            tests = find_rule_by_swaps(problem.bits, p, n, self.negated, least, self.most_tests)
+            covered = find_covered(problem.bits, tests, left)
             if len(tests) == 0 or not np.any(covered & p):
                 break
             rules.append(tests)
@@ -113,17 +120,17 @@ class Pruning(NamedTuple):
     covered: Bits
 
 
-def dealt_out(positives: int, n_documents: int, folds: int, draw: np.random.Generator) -> list[Bits]:
+def deal_out(positives: int, n_documents: int, folds: int, draw: np.random.Generator) -> list[Bits]:
     """Return the documents, positives first, split into `folds` sets, positives and negatives evenly."""
     parts = [draw.permutation(np.arange(size) % folds) for size in (positives, n_documents - positives)]
     fold = np.concatenate(parts)
     return [pack(fold == number) for number in range(folds)]
 
 
-def loss(problem: Problem, covered: Bits, among: Bits, ratio: float) -> float:
+def compute_loss(problem: Problem, covered: Bits, among: Bits, ratio: float) -> float:
     """Return the cost of a rule set's errors on the documents of `among`."""
     missed, wrong = problem.positives & ~covered & among, problem.negatives & covered & among
-    return ratio * set_size(missed) + set_size(wrong)
+    return ratio * count_members(missed) + count_members(wrong)
 
 
 class Weakening:
@@ -133,28 +140,28 @@ class Weakening:
         self.problem, self.ratio = problem, ratio
         self.p, self.n = problem.positives & among, problem.negatives & among
         self.rules = list(rules)
-        self.covers = [covered_by(problem.bits, tests, problem.everything) for tests in rules]
-        self.relaxed = [self._relaxed(tests) for tests in rules]
+        self.covers = [find_covered(problem.bits, tests, problem.everything) for tests in rules]
+        self.relaxed = [self._relax(tests) for tests in rules]
 
-    def _relaxed(self, tests: Tests) -> list[Bits]:
+    def _relax(self, tests: Tests) -> list[Bits]:
         """Return what a rule covers without each of its tests; a rule of one test is only dropped as a whole."""
         if len(tests) == 1:
             return []
-        return [covered_without(self.problem.bits, tests, i, self.problem.everything) for i in range(len(tests))]
+        return [find_covered_without(self.problem.bits, tests, i, self.problem.everything) for i in range(len(tests))]
 
     def drop_weakest(self) -> float:
         """Drop the rule or test that raises the loss least per dropped test, and return this increase."""
-        once, twice = self.counted()
-        by_rule = self._prices_of_rules(once & ~twice)
+        once, twice = self.count_covered()
+        by_rule = self._price_rules(once & ~twice)
         rule = int(np.argmin(by_rule))
-        by_test = self._prices_of_tests(once)
+        by_test = self._price_tests(once)
         if len(by_test) and by_test.min() < by_rule[rule]:
             self._drop_test(int(np.argmin(by_test)))
             return float(by_test.min())
         del self.rules[rule], self.covers[rule], self.relaxed[rule]
         return float(by_rule[rule])
 
-    def counted(self) -> tuple[Bits, Bits]:
+    def count_covered(self) -> tuple[Bits, Bits]:
         """Return the documents covered by at least one rule, and those covered by at least two."""
         once, twice = np.zeros_like(self.p), np.zeros_like(self.p)
         for covered in self.covers:
@@ -162,17 +169,17 @@ class Weakening:
             once |= covered
         return once, twice
 
-    def _prices_of_rules(self, only_once: Bits) -> Floats:
+    def _price_rules(self, only_once: Bits) -> Floats:
         lost = np.stack(self.covers) & only_once
         sizes = np.array([len(tests) for tests in self.rules])
-        return np.asarray((self.ratio * _sizes(lost & self.p) - _sizes(lost & self.n)) / sizes)
+        return np.asarray((self.ratio * _count_set_members(lost & self.p) - _count_set_members(lost & self.n)) / sizes)
 
-    def _prices_of_tests(self, covered: Bits) -> Floats:
+    def _price_tests(self, covered: Bits) -> Floats:
         every = [cover for covers in self.relaxed for cover in covers]
         if not every:
             return np.zeros(0)
         gained = np.stack(every) & ~covered
-        return np.asarray(_sizes(gained & self.n) - self.ratio * _sizes(gained & self.p))
+        return np.asarray(_count_set_members(gained & self.n) - self.ratio * _count_set_members(gained & self.p))
 
     def _drop_test(self, number: int) -> None:
         """Drop a test, by its number among the tests of all rules that have at least two."""
@@ -181,47 +188,47 @@ class Weakening:
         place = number - (int(ends[rule - 1]) if rule else 0)
         self.covers[rule] = self.relaxed[rule][place]
         self.rules[rule] = np.delete(self.rules[rule], place)
-        self.relaxed[rule] = self._relaxed(self.rules[rule])
+        self.relaxed[rule] = self._relax(self.rules[rule])
 
 
-def _sizes(sets: Bits) -> NDArray[np.int64]:
+def _count_set_members(sets: Bits) -> NDArray[np.int64]:
     """Return the number of documents in each set."""
     return np.asarray(np.bitwise_count(sets).sum(axis=1), dtype=np.int64)
 
 
-def prunings(problem: Problem, rules: list[Tests], among: Bits, ratio: float) -> list[Pruning]:
+def list_prunings(problem: Problem, rules: list[Tests], among: Bits, ratio: float) -> list[Pruning]:
     """Return the rule sets from the given one to none, with the price of each; prices never fall.
 
     A price is a loss per test and document, so that prices on all documents and on folds are comparable.
     """
     state, price = Weakening(problem, rules, among, ratio), 0.0
-    n_documents = max(set_size(among), 1)
-    steps = [Pruning(price, list(rules), state.counted()[0])]
+    n_documents = max(count_members(among), 1)
+    steps = [Pruning(price, list(rules), state.count_covered()[0])]
     while state.rules:
         price = max(price, state.drop_weakest() / n_documents)
-        steps.append(Pruning(price, list(state.rules), state.counted()[0]))
+        steps.append(Pruning(price, list(state.rules), state.count_covered()[0]))
     return steps
 
 
-def best_pruning(
+def choose_pruning(
     problem: Problem, whole: list[Tests], covers: list[list[Tests]], judges: list[Bits], ratio: float
 ) -> list[Tests]:
     """Return the rules of `whole`, pruned at the price with the lowest loss on the documents of `judges`.
 
     `covers` has the rules found without each judge's documents. Ties go to the highest price.
     """
-    steps = prunings(problem, whole, problem.everything, ratio)
+    steps = list_prunings(problem, whole, problem.everything, ratio)
     reached = [step for step, after in pairwise(steps) if after.price > step.price] + [steps[-1]]
     bounds = [step.price for step in reached]
     prices = np.array([(low + high) / 2 for low, high in pairwise([*bounds, bounds[-1] + 1])])
     total = np.zeros(len(prices))
     for rules, judge in zip(covers, judges, strict=True):
-        total += judged_losses(problem, rules, judge, ratio, prices)
+        total += measure_losses(problem, rules, judge, ratio, prices)
     return reached[len(total) - 1 - int(np.argmin(total[::-1]))].rules
 
 
-def judged_losses(problem: Problem, rules: list[Tests], judge: Bits, ratio: float, prices: Floats) -> Floats:
+def measure_losses(problem: Problem, rules: list[Tests], judge: Bits, ratio: float, prices: Floats) -> Floats:
     """Return the losses of the rules, pruned at each price, on the documents of `judge`, which they have not seen."""
-    steps = prunings(problem, rules, problem.everything & ~judge, ratio)
-    losses = np.array([loss(problem, step.covered, judge, ratio) for step in steps])
+    steps = list_prunings(problem, rules, problem.everything & ~judge, ratio)
+    losses = np.array([compute_loss(problem, step.covered, judge, ratio) for step in steps])
     return losses[np.searchsorted([step.price for step in steps], prices, side="right") - 1]

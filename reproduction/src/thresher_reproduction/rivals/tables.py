@@ -15,10 +15,10 @@ from thresher.rows.validation import as_rows
 Progress = Callable[[int, int], None]  # takes the number of finished categories, and of all
 
 
-def truth_table(labels: Any, n_rows: int, n_categories: int) -> NDArray[np.bool_]:
+def make_truth_table(labels: Any, n_rows: int, n_categories: int) -> NDArray[np.bool_]:
     """Return whether each document is in each category, documents x categories.
 
-    >>> truth_table([[1], []], n_rows=2, n_categories=2).tolist()
+    >>> make_truth_table([[1], []], n_rows=2, n_categories=2).tolist()
     [[False, True], [False, False]]
     """
     checked = as_labels(labels, n_rows)
@@ -30,7 +30,7 @@ def truth_table(labels: Any, n_rows: int, n_categories: int) -> NDArray[np.bool_
     return truth
 
 
-def known_rows(rows: Any, n_features: int | None) -> Rows:
+def check_rows(rows: Any, n_features: int | None) -> Rows:
     """Return the rows to score, after checking that they have the fitted features."""
     if n_features is None:
         raise NotFittedError("there is nothing to score with yet", hint="call fit first")
@@ -55,10 +55,10 @@ def as_matrix(rows: Rows, data: NDArray[Any] | None = None) -> Any:
     return csr_matrix((values, rows.indices, indptr), shape=(len(indptr) - 1, rows.n_features))
 
 
-def document_counts(rows: Rows, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+def count_documents(rows: Rows, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return for each feature the number of chosen documents that contain it.
 
-    >>> document_counts(Rows(np.array([0, 1, 3]), np.array([1, 0, 1]), np.ones(3), 2), np.array([False, True]))
+    >>> count_documents(Rows(np.array([0, 1, 3]), np.array([1, 0, 1]), np.ones(3), 2), np.array([False, True]))
     array([1, 1])
     """
     listed = np.repeat(chosen, np.diff(rows.indptr))

@@ -7,11 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.csr import Rows
-from thresher_reproduction.kernels.widrow_hoff import widrow_hoff_pass
-from thresher_reproduction.rivals.linear_rival import Examples, LinearRival, break_even_thresholds, products
-from thresher_reproduction.rivals.online import check_passes, pass_over
+from thresher_reproduction.kernels.widrow_hoff import run_widrow_hoff_pass
+from thresher_reproduction.rivals.linear_rival import (
+    Examples,
+    LinearRival,
+    compute_products,
+    tune_break_even_thresholds,
+)
+from thresher_reproduction.rivals.online import check_passes, run_passes
 from thresher_reproduction.rivals.tables import Progress
-from thresher_reproduction.rivals.unit_vectors import inverse_frequencies, unit_vectors
+from thresher_reproduction.rivals.unit_vectors import compute_idf, make_unit_vectors
 
 
 class WidrowHoff(LinearRival):
@@ -46,10 +51,10 @@ class WidrowHoff(LinearRival):
         self.rate, self.max_passes, self.seed = float(rate), max_passes, seed
 
     def _represent(self, rows: Rows) -> Rows:
-        return unit_vectors(rows, self.idf_)
+        return make_unit_vectors(rows, self.idf_)
 
     def _learn(self, examples: Examples, progress: Progress) -> None:
-        self.idf_ = inverse_frequencies(examples.rows)
+        self.idf_ = compute_idf(examples.rows)
         vectors, n_rows = self._represent(examples.rows), len(examples.truth)
         weights = np.zeros((vectors.n_features, examples.truth.shape[1]))
         moment, seen = np.zeros_like(weights), 1
@@ -57,9 +62,9 @@ class WidrowHoff(LinearRival):
 
         def learn(part: NDArray[np.int64]) -> None:
             nonlocal seen
-            widrow_hoff_pass(vectors, examples.labels, part, double_rate, seen, weights, moment)
+            run_widrow_hoff_pass(vectors, examples.labels, part, double_rate, seen, weights, moment)
             seen += len(part)
 
-        pass_over(n_rows, self.max_passes, self.seed, learn, progress)
+        run_passes(n_rows, self.max_passes, self.seed, learn, progress)
         self.weights_ = weights - moment / seen
-        self.thresholds_ = break_even_thresholds(products(vectors, self.weights_), examples.truth)
+        self.thresholds_ = tune_break_even_thresholds(compute_products(vectors, self.weights_), examples.truth)
