@@ -20,9 +20,15 @@ from thresher.rows.validation import as_rows
 from thresher.support.progress import Step
 from thresher_reproduction import claims
 from thresher_reproduction.claims import CLAIMS, active_only, collection, mistake_driven
-from thresher_reproduction.claims.claim import Claim, Plot, Series, series_of
+from thresher_reproduction.claims.claim import Claim, Plot, Series, group_series
 from thresher_reproduction.claims.collection import Part, Split
-from thresher_reproduction.claims.examples import Target, basic_learner, draw_examples, generator, online_mistakes
+from thresher_reproduction.claims.examples import (
+    Target,
+    count_online_mistakes,
+    draw_examples,
+    new_basic_learner,
+    new_generator,
+)
 
 TINY: dict[str, dict[str, Any]] = {
     "attribute_efficiency": {"QUICK_SIZES": (100, 1000), "QUICK_EXAMPLES": 500, "SEPARATOR_SIZE": 1000},
@@ -32,7 +38,7 @@ TINY: dict[str, dict[str, Any]] = {
     "discarding": {"N_TRAIN": 200, "N_TEST": 50, "N_CATEGORIES": 4},
     "active_only": {"QUICK_SIZES": (30, 60)},
     "richer_features": {"QUICK_SAMPLES": 10},
-    "sigmoid_probability": {"FEWEST": 1},
+    "sigmoid_probability": {"MIN_PAIRS": 1},
 }
 
 
@@ -60,10 +66,10 @@ def check(claim: Claim, name: str) -> None:
 
 def check_plot(claim: Claim) -> None:
     pytest.importorskip("matplotlib", reason="needs the extra report: pip install 'thresher[report]'")
-    from thresher_reproduction.plots import claim_plot
+    from thresher_reproduction.plots import plot_claim
 
-    drawn = claim_plot(claim)
-    assert drawn == claim_plot(claim)
+    drawn = plot_claim(claim)
+    assert drawn == plot_claim(claim)
     texts = " ".join(ElementTree.fromstring(drawn).itertext())
     for words in (claim.plot.x_label, claim.plot.y_label, *(series.label for series in claim.plot.series)):
         assert words in texts
@@ -88,10 +94,10 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ]
         for part, start, stop in (("TRAIN", 0, 300), ("TEST", 300, 400))
     }
-    monkeypatch.setattr(collection, "_documents", lambda: (parts["TRAIN"], parts["TEST"]))
-    collection.split.cache_clear()
+    monkeypatch.setattr(collection, "_load_collection", lambda: (parts["TRAIN"], parts["TEST"]))
+    collection.load_split.cache_clear()
     yield
-    collection.split.cache_clear()
+    collection.load_split.cache_clear()
 
 
 @pytest.mark.usefixtures("tiny")
@@ -133,13 +139,13 @@ def test_the_verdict_follows_from_the_tests(held: tuple[bool, ...], verdict: str
 
 def test_rows_become_a_line_for_each_label_in_their_order() -> None:
     rows = [{"who": "b", "n": 1, "m": 2}, {"who": "a", "n": 1, "m": 3}, {"who": "b", "n": 2, "m": 4}]
-    assert series_of(rows, "who", "n", "m") == [Series("b", [1.0, 2.0], [2.0, 4.0]), Series("a", [1.0], [3.0])]
+    assert group_series(rows, "who", "n", "m") == [Series("b", [1.0, 2.0], [2.0, 4.0]), Series("a", [1.0], [3.0])]
 
 
 @pytest.mark.parametrize("first", [0, 7])
 def test_drawn_examples_obey_their_target(first: int) -> None:
     target = Target("2 of 5", 2, 5)
-    rows, labels = draw_examples(generator(0), target, 50, 10, 200, first)
+    rows, labels = draw_examples(new_generator(0), target, 50, 10, 200, first)
     checked = as_rows(rows)
     for label, start, stop in zip(labels, checked.indptr[:-1], checked.indptr[1:], strict=True):
         relevant = (checked.indices[start:stop] >= first) & (checked.indices[start:stop] < first + 5)
@@ -148,10 +154,10 @@ def test_drawn_examples_obey_their_target(first: int) -> None:
 
 
 def test_online_mistakes_are_those_of_the_new_examples_alone() -> None:
-    draw, target = generator(0), Target("disjunction of 5", 1, 5)
+    draw, target = new_generator(0), Target("disjunction of 5", 1, 5)
     examples = draw_examples(draw, target, 100, 10, 200)
-    learner = basic_learner("Positive Winnow", 2.0)
-    first, second = online_mistakes(learner, examples), online_mistakes(learner, examples)
+    learner = new_basic_learner("Positive Winnow", 2.0)
+    first, second = count_online_mistakes(learner, examples), count_online_mistakes(learner, examples)
     assert first + second == learner.online_mistakes_[0]
     assert 0 <= second < first
 
@@ -177,13 +183,13 @@ def test_updating_after_every_example_is_what_its_counts_say() -> None:
         negative[active] /= step
     weights = positive - negative
     expected = [weights[[0, 1]].sum(axis=0), weights[[1, 3]].sum(axis=0), weights[[0, 2]].sum(axis=0), weights[1]]
-    np.testing.assert_allclose(mistake_driven._after_every_example(alpha, data), expected)
+    np.testing.assert_allclose(mistake_driven._learn_after_every_example(alpha, data), expected)
 
 
 @pytest.mark.parametrize("version", [active_only.DUPLICATED, active_only.ALL])
 def test_versions_that_change_all_weights_separate_what_can_be_separated(version: str) -> None:
     data = tiny_split()
-    found = active_only._dense(version, data, 1.1, passes=100)
+    found = active_only._train_dense(version, data, 1.1, passes=100)
     assert ((found.scores > 1) == data.held_out.truth).all()
     per_mistake = {active_only.DUPLICATED: 4, active_only.ALL: 8}[version]
     assert found.changed == per_mistake * found.mistakes > 0
@@ -191,6 +197,6 @@ def test_versions_that_change_all_weights_separate_what_can_be_separated(version
 
 def test_break_even_on_a_split_is_that_of_its_held_out_part() -> None:
     data = tiny_split()
-    scores = collection.fitted_scores(BalancedWinnow(discard=False), data)
+    scores = collection.fit_and_score(BalancedWinnow(discard=False), data)
     assert scores.shape == (4, 2)
     assert collection.micro_f1(scores, data.held_out.truth) == 1.0

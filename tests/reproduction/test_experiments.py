@@ -11,9 +11,9 @@ from thresher.cli import run
 from thresher.datasets.corpora.reuters21578 import find, load
 from thresher.datasets.document import Document
 from thresher_reproduction import table1, table2
-from thresher_reproduction.pages import html_of, markdown_of
-from thresher_reproduction.problem import break_even_of, problem_of, with_least
-from thresher_reproduction.sections import Section, sections_of
+from thresher_reproduction.pages import render_html, render_markdown
+from thresher_reproduction.problem import compute_break_even, drop_rare_features, make_problem
+from thresher_reproduction.sections import Section, make_sections
 from thresher_reproduction.systems import SYSTEMS
 
 
@@ -26,15 +26,15 @@ def reuters() -> list[Document]:
 
 def test_features_seen_too_seldom_in_training_are_left_out_of_both_parts() -> None:
     train = [Document("oil oil gas"), Document("oil wheat")]
-    problem = problem_of(train, [Document("wheat oil")], "words", min_count=1)
-    rows, others = with_least(problem.rows, problem.test_rows, 2)
+    problem = make_problem(train, [Document("wheat oil")], "words", min_count=1)
+    rows, others = drop_rare_features(problem.rows, problem.test_rows, 2)
     assert rows.n_features == others.n_features == 1
     assert rows.data.tolist() == [2.0, 1.0]
     assert others.data.tolist() == [1.0]
 
 
 def test_test_categories_without_a_training_document_are_left_out() -> None:
-    problem = problem_of([Document("oil", ("crude",))], [Document("tin", ("tin",))], "words", min_count=1)
+    problem = make_problem([Document("oil", ("crude",))], [Document("tin", ("tin",))], "words", min_count=1)
     assert problem.categories == ["crude"]
     assert not problem.truth.any()
 
@@ -43,10 +43,10 @@ def test_test_categories_without_a_training_document_are_left_out() -> None:
 def test_every_system_of_the_table_learns_a_separable_collection(system: Any) -> None:
     corpus = made_up(240)
     documents = [Document(text, tuple(names)) for text, names in zip(*corpus, strict=True)]
-    problem = problem_of(documents[:180], documents[180:], system.analyser, min_count=2)
+    problem = make_problem(documents[:180], documents[180:], system.analyser, min_count=2)
     learner = system.make()
     learner.fit(problem.rows, problem.labels, n_categories=len(problem.categories))
-    found = break_even_of(learner.score(problem.test_rows), problem.truth)
+    found = compute_break_even(learner.score(problem.test_rows), problem.truth)
     assert found.pooled > 0.6
 
 
@@ -99,7 +99,7 @@ def example_results() -> list[dict[str, Any]]:
 
 
 def test_a_page_says_which_systems_stand_above_balanced_winnow() -> None:
-    sections = sections_of(example_results()[0])
+    sections = make_sections(example_results()[0])
     said = (
         "Above BalancedWinnow+ by pooled break-even (84.2) stand, of the paper's rivals: Rocchio 85.0; of others: none."
     )
@@ -109,8 +109,8 @@ def test_a_page_says_which_systems_stand_above_balanced_winnow() -> None:
 
 
 def test_pages_hold_every_section_and_escape_what_they_show() -> None:
-    sections = [section for result in example_results() for section in sections_of(result)]
-    markdown, page = (made("Title", ["Lead `code`."], sections) for made in (markdown_of, html_of))
+    sections = [section for result in example_results() for section in make_sections(result)]
+    markdown, page = (made("Title", ["Lead `code`."], sections) for made in (render_markdown, render_html))
     for section in sections:
         assert f"## {section.title}" in markdown
         assert f">{section.title}<" in page
@@ -121,7 +121,7 @@ def test_pages_hold_every_section_and_escape_what_they_show() -> None:
 
 
 def test_a_section_without_rows_has_no_table() -> None:
-    assert "<table>" not in html_of("Title", [], [Section("Empty", ["Nothing."], [], [])])
+    assert "<table>" not in render_html("Title", [], [Section("Empty", ["Nothing."], [], [])])
 
 
 def test_an_unknown_experiment_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

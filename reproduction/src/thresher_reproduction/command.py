@@ -38,60 +38,62 @@ def reproduce(
             check_output(page, force)
     parts = [part for part in PARTS if what in (part, "all")]
     first_seed, start = whole_number("--seed", seed, 0) or 0, time.perf_counter()
-    results = [_run(shell, part, quick, first_seed) for part in parts]
+    results = [_run_part(shell, part, quick, first_seed) for part in parts]
     seconds = time.perf_counter() - start
-    sections = [section for result in results for section in _sections(result)]
+    sections = [section for result in results for section in _make_sections(result)]
     if shell.json:
         for result in results:
             shell.emit(result)
     else:
         for section in sections:
-            _show(shell, section)
+            _print_section(shell, section)
     chosen = [*(["--quick"] if quick else []), *([f"--seed {first_seed}"] if first_seed else [])]
     command = " ".join(["thresher reproduce", what, *chosen])
-    _write(report, markdown, sections, command, seconds)
+    _write_pages(report, markdown, sections, command, seconds)
 
 
-def _run(shell: Shell, part: str, quick: bool, seed: int) -> dict[str, Any]:
+def _run_part(shell: Shell, part: str, quick: bool, seed: int) -> dict[str, Any]:
     from thresher.datasets.corpora.download import fetch
     from thresher.datasets.corpora.reuters21578 import NPM_ARCHIVES
 
-    tell: Remark = shell.remark
+    report_progress: Remark = shell.remark
     if fetch("reuters21578").match(NPM_ARCHIVES):
-        tell("Reuters is read from a copy that lacks the text of 737 stories; THRESHER_DATA may name another")
+        report_progress(
+            "Reuters is read from a copy that lacks the text of 737 stories; THRESHER_DATA may name another"
+        )
     if part == "claims":
-        return _claims(quick, seed, tell)
+        return _run_claims(quick, seed, report_progress)
     from thresher.datasets.corpora.reuters21578 import load
     from thresher_reproduction import table1, table2
 
     documents = load()
     if part == "table1":
-        return table1.run(documents, quick=quick, seed=seed, progress=tell)
-    return table2.run(documents, quick=quick, progress=tell)
+        return table1.run(documents, quick=quick, seed=seed, progress=report_progress)
+    return table2.run(documents, quick=quick, progress=report_progress)
 
 
-def _claims(quick: bool, seed: int, tell: "Remark") -> dict[str, Any]:
+def _run_claims(quick: bool, seed: int, report_progress: "Remark") -> dict[str, Any]:
     from dataclasses import asdict
     from importlib import import_module
 
     from thresher_reproduction.claims import CLAIMS
-    from thresher_reproduction.plots import claim_plot
+    from thresher_reproduction.plots import plot_claim
 
     rows = []
     for name, module in CLAIMS.items():
-        tell(f"claim: {name.replace('_', ' ')}")
+        report_progress(f"claim: {name.replace('_', ' ')}")
         claim = import_module(module).run(quick=quick, seed=seed)
-        rows.append(asdict(claim) | {"plot_svg": claim_plot(claim)})
+        rows.append(asdict(claim) | {"plot_svg": plot_claim(claim)})
     return {"table": "claims", "rows": rows}
 
 
-def _sections(result: dict[str, Any]) -> "list[Section]":
-    from thresher_reproduction.sections import sections_of
+def _make_sections(result: dict[str, Any]) -> "list[Section]":
+    from thresher_reproduction.sections import make_sections
 
-    return sections_of(result)
+    return make_sections(result)
 
 
-def _show(shell: Shell, section: "Section") -> None:
+def _print_section(shell: Shell, section: "Section") -> None:
     shell.say("\n" + section.title, "bold")
     for text in section.text:
         shell.say(text.replace("**", ""))
@@ -99,12 +101,14 @@ def _show(shell: Shell, section: "Section") -> None:
         shell.table("", section.columns, section.rows)
 
 
-def _write(report: Path | None, markdown: Path | None, sections: "list[Section]", command: str, seconds: float) -> None:
-    from thresher_reproduction.pages import about_run, html_of, markdown_of
+def _write_pages(
+    report: Path | None, markdown: Path | None, sections: "list[Section]", command: str, seconds: float
+) -> None:
+    from thresher_reproduction.pages import describe_run, render_html, render_markdown
 
     title = "The paper, reproduced"
-    for path, made in ((report, html_of), (markdown, markdown_of)):
+    for path, render in ((report, render_html), (markdown, render_markdown)):
         if path is not None:
-            lead = [about_run(time.strftime("%Y-%m-%d"), seconds, command)]
+            lead = [describe_run(time.strftime("%Y-%m-%d"), seconds, command)]
             with output_file(path) as file:
-                file.write(made(title, lead, sections).encode())
+                file.write(render(title, lead, sections).encode())

@@ -17,7 +17,7 @@ from thresher.errors import ParameterError
 CHOICES = ("largest", "random")
 # Minimum numbers of documents in each pair for a category drawn at random.
 # With fewer positives a break-even point says little.
-FEWEST_TRAINING, FEWEST_TEST = 10, 5
+MIN_TRAINING, MIN_TEST = 10, 5
 
 
 class Pair(NamedTuple):
@@ -61,19 +61,19 @@ def draw_pairs(
         raise ParameterError.of("choice", choice, allowed=", ".join(CHOICES))
     draw = random.Random(seed)
     pools = select(documents, "modapte:train"), select(documents, "modapte:test")
-    trains = _drawn(pools[0], n_pairs, n_train, draw, "n_train")
-    tests = _drawn(pools[1], n_pairs, n_test, draw, "n_test")
+    trains = _draw_sets(pools[0], n_pairs, n_train, draw, "n_train")
+    tests = _draw_sets(pools[1], n_pairs, n_test, draw, "n_test")
     if choice == "largest":
-        categories = _largest([*pools[0], *pools[1]], n_categories)
+        categories = _choose_largest([*pools[0], *pools[1]], n_categories)
     else:
-        categories = _at_random(trains, tests, n_categories, draw)
+        categories = _choose_at_random(trains, tests, n_categories, draw)
     return [
-        Pair(_restricted(train, categories), _restricted(test, categories), categories)
+        Pair(_restrict(train, categories), _restrict(test, categories), categories)
         for train, test in zip(trains, tests, strict=True)
     ]
 
 
-def _drawn(pool: list[Document], n_sets: int, size: int, draw: random.Random, name: str) -> list[list[Document]]:
+def _draw_sets(pool: list[Document], n_sets: int, size: int, draw: random.Random, name: str) -> list[list[Document]]:
     """Draw disjoint sets of documents, each in the order of the pool."""
     if n_sets < 1 or size < 1 or n_sets * size > len(pool):
         allowed = f"from 1, and n_pairs times it up to {len(pool):,}"
@@ -82,31 +82,33 @@ def _drawn(pool: list[Document], n_sets: int, size: int, draw: random.Random, na
     return [[pool[place] for place in sorted(places[start : start + size])] for start in range(0, len(places), size)]
 
 
-def _largest(pool: Iterable[Document], number: int) -> list[str]:
-    counts = _counts(pool)
-    return _enough(sorted(counts, key=lambda category: (-counts[category], category)), number)[:number]
+def _choose_largest(pool: Iterable[Document], number: int) -> list[str]:
+    counts = _count_categories(pool)
+    return _check_enough(sorted(counts, key=lambda category: (-counts[category], category)), number)[:number]
 
 
-def _at_random(
+def _choose_at_random(
     trains: list[list[Document]], tests: list[list[Document]], number: int, draw: random.Random
 ) -> list[str]:
     """Draw categories among those with enough documents in every set."""
-    sets = [(_counts(train), FEWEST_TRAINING) for train in trains] + [(_counts(test), FEWEST_TEST) for test in tests]
-    candidates = [name for name in sorted(sets[0][0]) if all(counts[name] >= fewest for counts, fewest in sets)]
-    return sorted(draw.sample(_enough(candidates, number), number))
+    sets = [(_count_categories(train), MIN_TRAINING) for train in trains] + [
+        (_count_categories(test), MIN_TEST) for test in tests
+    ]
+    candidates = [name for name in sorted(sets[0][0]) if all(counts[name] >= minimum for counts, minimum in sets)]
+    return sorted(draw.sample(_check_enough(candidates, number), number))
 
 
-def _enough(candidates: list[str], number: int) -> list[str]:
+def _check_enough(candidates: list[str], number: int) -> list[str]:
     if not 1 <= number <= len(candidates):
         raise ParameterError.of("n_categories", number, allowed=f"from 1 to {len(candidates)}")
     return candidates
 
 
-def _counts(documents: Iterable[Document]) -> Counter[str]:
+def _count_categories(documents: Iterable[Document]) -> Counter[str]:
     return Counter(category for document in documents for category in document.categories)
 
 
-def _restricted(documents: list[Document], categories: list[str]) -> list[Document]:
+def _restrict(documents: list[Document], categories: list[str]) -> list[Document]:
     """Return the documents with only the chosen categories."""
     chosen = set(categories)
     return [

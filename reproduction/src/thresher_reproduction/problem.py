@@ -35,31 +35,31 @@ class BreakEven(NamedTuple):
     macro: float
 
 
-def problem_of(
-    train: list[Document], test: list[Document], analyser: Any, min_count: int = 3, most: int = MAX_FEATURES
+def make_problem(
+    train: list[Document], test: list[Document], analyser: Any, min_count: int = 3, max_features: int = MAX_FEATURES
 ) -> Problem:
     """Count features and return the problem.
 
     A test category without a training document is left out, as in the literature.
     """
-    features = TextFeatures(analyser, min_count, most)
+    features = TextFeatures(analyser, min_count, max_features)
     rows = features.fit([document.text for document in train])
     test_rows = features.rows([document.text for document in test])
     categories = sorted({name for document in train for name in document.categories})
-    return Problem(rows, labels_of(train, categories), test_rows, truth_of(test, categories), categories)
+    return Problem(rows, number_labels(train, categories), test_rows, make_truth(test, categories), categories)
 
 
-def labels_of(documents: list[Document], categories: list[str]) -> list[list[int]]:
+def number_labels(documents: list[Document], categories: list[str]) -> list[list[int]]:
     """Return the category numbers of each document."""
     return number_categories((document.categories for document in documents), categories)
 
 
-def truth_of(documents: list[Document], categories: list[str]) -> NDArray[np.bool_]:
+def make_truth(documents: list[Document], categories: list[str]) -> NDArray[np.bool_]:
     """Return the truth table, documents x categories."""
-    return as_truth(labels_of(documents, categories), len(categories))
+    return as_truth(number_labels(documents, categories), len(categories))
 
 
-def break_even_of(scores: NDArray[Any], truth: NDArray[np.bool_]) -> BreakEven:
+def compute_break_even(scores: NDArray[Any], truth: NDArray[np.bool_]) -> BreakEven:
     """Return the three break-even points of the scores."""
     wide = scores.astype(np.float64)
     return BreakEven(
@@ -69,22 +69,22 @@ def break_even_of(scores: NDArray[Any], truth: NDArray[np.bool_]) -> BreakEven:
     )
 
 
-def with_least(rows: Rows, others: Rows, least: int) -> tuple[Rows, Rows]:
+def drop_rare_features(rows: Rows, others: Rows, min_count: int) -> tuple[Rows, Rows]:
     """Return both sets of rows without the features that occur fewer than `least` times in the first."""
     totals = np.bincount(rows.indices, weights=rows.data, minlength=rows.n_features)
-    kept = np.flatnonzero(totals >= least)
+    frequent = np.flatnonzero(totals >= min_count)
     numbers = np.full(rows.n_features, -1, dtype=np.int32)
-    numbers[kept] = np.arange(len(kept), dtype=np.int32)
-    return _renumbered(rows, numbers, len(kept)), _renumbered(others, numbers, len(kept))
+    numbers[frequent] = np.arange(len(frequent), dtype=np.int32)
+    return _renumber(rows, numbers, len(frequent)), _renumber(others, numbers, len(frequent))
 
 
-def _renumbered(rows: Rows, numbers: NDArray[np.int32], count: int) -> Rows:
-    found = numbers[rows.indices]
-    inside = found >= 0
+def _renumber(rows: Rows, numbers: NDArray[np.int32], count: int) -> Rows:
+    renumbered = numbers[rows.indices]
+    inside = renumbered >= 0
     ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(inside, dtype=np.int64)))[rows.indptr]
-    return Rows(ends, found[inside], rows.data[inside], count)
+    return Rows(ends, renumbered[inside], rows.data[inside], count)
 
 
-def part_of(rows: Rows, numbers: list[int]) -> Rows:
+def take_rows(rows: Rows, numbers: list[int]) -> Rows:
     """Return the rows with these numbers, in this order."""
     return select_rows(rows, np.array(numbers, dtype=np.int64))

@@ -49,14 +49,19 @@ class Section(NamedTuple):
     plot: str = ""
 
 
-def sections_of(result: dict[str, Any]) -> list[Section]:
+def make_sections(result: dict[str, Any]) -> list[Section]:
     """Return the sections of one experiment's result."""
-    return {"table1": _table1, "table2": _table2, "claims": _claims}[result["table"]](result)
+    return {"table1": _make_table1_sections, "table2": _make_table2_sections, "claims": _make_claims_sections}[
+        result["table"]
+    ](result)
 
 
-def _table1(result: dict[str, Any]) -> list[Section]:
-    found = []
-    for choice, said in (("largest", "the ten largest categories"), ("random", "ten categories drawn at random")):
+def _make_table1_sections(result: dict[str, Any]) -> list[Section]:
+    sections = []
+    for choice, choice_name in (
+        ("largest", "the ten largest categories"),
+        ("random", "ten categories drawn at random"),
+    ):
         for measure in ("pooled", "macro"):
             rows = [row for row in result["rows"] if row["categories"] == choice]
             text = [
@@ -66,26 +71,26 @@ def _table1(result: dict[str, Any]) -> list[Section]:
                 text.append(
                     COMPARABLE + " Nor does the paper say which documents and categories it drew, or how it averaged."
                 )
-            cells = [_learner_cells(learner, rows, measure) for learner in PUBLISHED]
+            cells = [_format_learner(learner, rows, measure) for learner in PUBLISHED]
             columns = ["", *(f" {_HEADINGS[version]}" for version in VERSIONS)]
-            found.append(Section(f"Table 1, {said}, {measure}", text, columns, cells))
-    return [*found, _effects(result)]
+            sections.append(Section(f"Table 1, {choice_name}, {measure}", text, columns, cells))
+    return [*sections, _make_effects_section(result)]
 
 
-def _learner_cells(learner: str, rows: list[dict[str, Any]], measure: str) -> list[str]:
+def _format_learner(learner: str, rows: list[dict[str, Any]], measure: str) -> list[str]:
     cells = [learner]
     for version in VERSIONS:
         row = next((row for row in rows if row["system"] == learner and row["version"] == version), None)
-        cells.append(_with_error(row, measure) if row else "")
+        cells.append(_format_with_error(row, measure) if row else "")
     return cells
 
 
-def _with_error(row: dict[str, Any], measure: str) -> str:
+def _format_with_error(row: dict[str, Any], measure: str) -> str:
     measured, error = format_percent(row[f"{measure}_break_even"]), format_percent(row[f"{measure}_error"])
     return f"{measured} ± {error} ({format_percent(row['published'])})"
 
 
-def _effects(result: dict[str, Any]) -> Section:
+def _make_effects_section(result: dict[str, Any]) -> Section:
     text = [
         "What the paper says of its table: the mean difference over the draws in points, and a sign test over them. "
         "Draws share documents: the tests say how an effect holds against the choice of sets, not against all news."
@@ -95,22 +100,22 @@ def _effects(result: dict[str, Any]) -> Section:
         [
             one["effect"], one["categories"], one["measure"], f"{100 * one['published']:+.1f}",
             f"{100 * one['difference']:+.1f}", str(one["draws_for"]), str(one["draws_against"]),
-            _p_value(one["p_value"]), one["verdict"],
+            _format_p_value(one["p_value"]), one["verdict"],
         ]
         for one in result["effects"]
     ]  # fmt: skip
     return Section("Table 1, the paper's effects", text, columns, rows)
 
 
-def _p_value(value: float) -> str:
+def _format_p_value(value: float) -> str:
     return f"{value:.4f}" if value >= 0.0001 else "< 0.0001"
 
 
-def _table2(result: dict[str, Any]) -> list[Section]:
+def _make_table2_sections(result: dict[str, Any]) -> list[Section]:
     columns = [
         "system", "features", " pooled", " micro", " macro", " paper", " later", " seconds", " size", " features kept",
     ]  # fmt: skip
-    found = []
+    sections = []
     for split, documents in dict.fromkeys((row["split"], row["documents"]) for row in result["rows"]):
         chosen = [row for row in result["rows"] if (row["split"], row["documents"]) == (split, documents)]
         rows = [
@@ -123,12 +128,12 @@ def _table2(result: dict[str, Any]) -> list[Section]:
             for row in chosen
         ]  # fmt: skip
         name = split if documents == "all" else f"{split}, labelled documents alone"
-        text = ["Break-even points in per cent. " + _about(split, documents), *_standing(chosen)]
-        found.append(Section(f"Table 2, {name}", text, columns, rows))
-    return found
+        text = ["Break-even points in per cent. " + _describe_split(split, documents), *_list_systems_above(chosen)]
+        sections.append(Section(f"Table 2, {name}", text, columns, rows))
+    return sections
 
 
-def _about(split: str, documents: str) -> str:
+def _describe_split(split: str, documents: str) -> str:
     if documents == "labelled":
         return "Documents without a category are left out of training and test, as in the paper's Apte split."
     if split == "modapte":
@@ -143,7 +148,7 @@ def _about(split: str, documents: str) -> str:
     )
 
 
-def _standing(rows: list[dict[str, Any]]) -> list[str]:
+def _list_systems_above(rows: list[dict[str, Any]]) -> list[str]:
     """Return sentences that name the systems above BalancedWinnow+, by pooled and by macro break-even.
 
     The paper's rivals come first.
@@ -151,31 +156,33 @@ def _standing(rows: list[dict[str, Any]]) -> list[str]:
     ours = next((row for row in rows if row["system"] == "BalancedWinnow+"), None)
     if ours is None:
         return []
-    said = []
+    sentences = []
     for measure in ("pooled", "macro"):
-        own = ours[f"{measure}_break_even"]
-        above = [row for row in rows if (row[f"{measure}_break_even"] or 0.0) > own and not _is_ours(row)]
+        our_figure = ours[f"{measure}_break_even"]
+        above = [row for row in rows if (row[f"{measure}_break_even"] or 0.0) > our_figure and not _is_ours(row)]
         rivals = [row for row in above if row["system"] in PAPER_RIVALS]
         others = [row for row in above if row["system"] not in PAPER_RIVALS]
         parts = [
-            f"{who}: {_named(found, measure)}"
-            for who, found in (("of the paper's rivals", rivals), ("of others", others))
+            f"{group}: {_format_systems(systems, measure)}"
+            for group, systems in (("of the paper's rivals", rivals), ("of others", others))
         ]
-        said.append(f"Above BalancedWinnow+ by {measure} break-even ({format_percent(own)}) stand, {'; '.join(parts)}.")
+        sentences.append(
+            f"Above BalancedWinnow+ by {measure} break-even ({format_percent(our_figure)}) stand, {'; '.join(parts)}."
+        )
     pooled = {row["system"] for row in rows if row["pooled_break_even"] > ours["pooled_break_even"]}
     reasons = [f"{name}: {why}" for name, why in WHY.items() if name in pooled]
-    return [*said, *([f"Why: {'; '.join(reasons)}."] if reasons else [])]
+    return [*sentences, *([f"Why: {'; '.join(reasons)}."] if reasons else [])]
 
 
 def _is_ours(row: dict[str, Any]) -> bool:
     return str(row["system"]).startswith(("BalancedWinnow+", "PositiveWinnow+", "Perceptron+"))
 
 
-def _named(rows: list[dict[str, Any]], measure: str) -> str:
+def _format_systems(rows: list[dict[str, Any]], measure: str) -> str:
     return ", ".join(f"{row['system']} {format_percent(row[f'{measure}_break_even'])}" for row in rows) or "none"
 
 
-def _claims(result: dict[str, Any]) -> list[Section]:
+def _make_claims_sections(result: dict[str, Any]) -> list[Section]:
     summary = Section(
         "Claims",
         [
@@ -188,20 +195,20 @@ def _claims(result: dict[str, Any]) -> list[Section]:
         ["claim", "section", "verdict", "because"],
         [[one["claim"], one["section"], one["verdict"], one["because"]] for one in result["rows"]],
     )
-    return [summary, *(_claim(one) for one in result["rows"])]
+    return [summary, *(_make_claim_section(one) for one in result["rows"])]
 
 
-def _claim(one: dict[str, Any]) -> Section:
-    tests = "; ".join(f"{test}: {'yes' if held else 'no'}" for test, held in one["tests"].items())
+def _make_claim_section(one: dict[str, Any]) -> Section:
+    tests = "; ".join(f"{test}: {'yes' if holds else 'no'}" for test, holds in one["tests"].items())
     columns = list(dict.fromkeys(name for row in one["rows"] for name in row))
     numeric = {name for name in columns if all(isinstance(row.get(name, 0), int | float) for row in one["rows"])}
-    rows = [[_cell(row.get(name)) for name in columns] for row in one["rows"]]
+    rows = [[_format_cell(row.get(name)) for name in columns] for row in one["rows"]]
     text = [f"{one['claim']} (section {one['section']})", f"**{one['verdict']}**: {one['because']}", f"Tests: {tests}."]
     headings = [f" {name}" if name in numeric else name for name in columns]
     return Section(f"Claim: {one['name'].replace('_', ' ')}", text, headings, rows, one.get("plot_svg", ""))
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return (

@@ -19,7 +19,14 @@ from thresher.learners import BalancedWinnow, Perceptron, PositiveWinnow
 from thresher.metrics.significance import sign_test
 from thresher.text.vectorizer import TextFeatures
 from thresher_reproduction.paper_pairs import CHOICES, Pair, draw_pairs
-from thresher_reproduction.problem import Remark, break_even_of, labels_of, part_of, truth_of, with_least
+from thresher_reproduction.problem import (
+    Remark,
+    compute_break_even,
+    drop_rare_features,
+    make_truth,
+    number_labels,
+    take_rows,
+)
 
 DRAWS, QUICK_DRAWS = 20, 3
 ANALYSER, MIN_COUNT, MAX_PASSES = "nouns-and-verbs", 3, 50
@@ -67,7 +74,7 @@ LEVEL = 0.05
 MEASURES = {"pooled": 0, "macro": 2}  # effects are tested on both, because the paper does not say how it averaged
 
 
-class Counted(NamedTuple):
+class DocumentFeatures(NamedTuple):
     """The features of all documents, counted once for all draws."""
 
     rows: Rows
@@ -79,35 +86,37 @@ def run(
 ) -> dict[str, Any]:
     """Return the rows of the table and the verdicts on the paper's effects, for both choices of categories."""
     pool = select(documents, "modapte:train") + select(documents, "modapte:test")
-    counted = Counted(
+    features = DocumentFeatures(
         TextFeatures(ANALYSER, min_count=1).fit([document.text for document in pool]),
         {document.id: place for place, document in enumerate(pool)},
     )
     n_draws = QUICK_DRAWS if quick else DRAWS
-    found: dict[str, Any] = {"table": "table1", "draws": n_draws, "rows": [], "effects": []}
+    results: dict[str, Any] = {"table": "table1", "draws": n_draws, "rows": [], "effects": []}
     for choice in CHOICES:
         draws = []
         for draw in range(n_draws):
             if progress:
                 progress(f"table 1, {choice} categories, draw {draw + 1} of {n_draws}")
-            draws.append(_drawn(draw_pairs(pool, seed + draw, choice), counted))
+            draws.append(_measure_draw(draw_pairs(pool, seed + draw, choice), features))
         figures = {key: np.array([draw[key] for draw in draws]) for key in draws[0]}
-        found["rows"] += [_row(choice, key, values) for key, values in figures.items()]
-        found["effects"] += [_effect(choice, *effect, figures, measure) for measure in MEASURES for effect in EFFECTS]
-    return found
+        results["rows"] += [_make_row(choice, key, values) for key, values in figures.items()]
+        results["effects"] += [
+            _judge_effect(choice, *effect, figures, measure) for measure in MEASURES for effect in EFFECTS
+        ]
+    return results
 
 
-def _drawn(pairs: list[Pair], counted: Counted) -> dict[tuple[str, str], NDArray[np.float64]]:
+def _measure_draw(pairs: list[Pair], features: DocumentFeatures) -> dict[tuple[str, str], NDArray[np.float64]]:
     """Return the figures of one draw for every learner and version, averaged over its pairs."""
-    by_pair = [_figures(pair, counted) for pair in pairs]
+    by_pair = [_measure_pair(pair, features) for pair in pairs]
     return {key: np.mean([figures[key] for figures in by_pair], axis=0) for key in by_pair[0]}
 
 
-def _figures(pair: Pair, counted: Counted) -> dict[tuple[str, str], tuple[float, ...]]:
-    train, test = (part_of(counted.rows, [counted.places[d.id] for d in part]) for part in (pair.train, pair.test))
-    rows, test_rows = with_least(train, test, MIN_COUNT)
-    labels, truth = labels_of(pair.train, pair.categories), truth_of(pair.test, pair.categories)
-    found: dict[tuple[str, str], tuple[float, ...]] = {}
+def _measure_pair(pair: Pair, features: DocumentFeatures) -> dict[tuple[str, str], tuple[float, ...]]:
+    train, test = (take_rows(features.rows, [features.places[d.id] for d in part]) for part in (pair.train, pair.test))
+    rows, test_rows = drop_rare_features(train, test, MIN_COUNT)
+    labels, truth = number_labels(pair.train, pair.categories), make_truth(pair.test, pair.categories)
+    figures: dict[tuple[str, str], tuple[float, ...]] = {}
     for name, kind in LEARNERS.items():
         for version, switches in VERSIONS.items():
             if version not in PUBLISHED[name]:
@@ -117,13 +126,13 @@ def _figures(pair: Pair, counted: Counted) -> dict[tuple[str, str], tuple[float,
             start = time.perf_counter()
             learner.fit(rows, labels, n_categories=len(pair.categories))
             seconds = time.perf_counter() - start
-            kept = len(pair.categories) * rows.n_features - int(learner.discarded_.sum())
-            kept_each = kept / len(pair.categories)
-            found[name, version] = (*break_even_of(learner.score(test_rows), truth), seconds, kept_each)
-    return found
+            n_kept = len(pair.categories) * rows.n_features - int(learner.discarded_.sum())
+            n_kept_each = n_kept / len(pair.categories)
+            figures[name, version] = (*compute_break_even(learner.score(test_rows), truth), seconds, n_kept_each)
+    return figures
 
 
-def _row(choice: str, key: tuple[str, str], values: NDArray[np.float64]) -> dict[str, Any]:
+def _make_row(choice: str, key: tuple[str, str], values: NDArray[np.float64]) -> dict[str, Any]:
     """Return a row: the means over the draws, and half the width of their intervals, 1.96 standard errors."""
     learner, version = key
     pooled, micro, macro, seconds, kept = values.mean(axis=0).tolist()
@@ -144,7 +153,7 @@ def _row(choice: str, key: tuple[str, str], values: NDArray[np.float64]) -> dict
     }
 
 
-def _effect(
+def _judge_effect(
     choice: str,
     what: str,
     better: tuple[str, str],

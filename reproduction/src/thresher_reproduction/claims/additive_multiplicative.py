@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from thresher.kernels.csr import Rows
 from thresher.support.progress import Report
-from thresher_reproduction.claims.claim import Claim, Plot, series_of, stages
-from thresher_reproduction.claims.examples import Examples, basic_learner, generator, online_mistakes
+from thresher_reproduction.claims.claim import Claim, Plot, group_series, track_stages
+from thresher_reproduction.claims.examples import Examples, count_online_mistakes, new_basic_learner, new_generator
 
 N_FEATURES, N_EXAMPLES, QUICK_EXAMPLES = 400, 4000, 1000
 ACTIVE, RELEVANT = (4, 20, 200), (4, 20, 100, 400)
@@ -30,23 +30,23 @@ Row = dict[str, str | int | float]
 
 def run(quick: bool = False, seed: int = 0, progress: Report | None = None) -> Claim:
     """Count the mistakes of both learners for all densities."""
-    advance = stages("additive_multiplicative", len(ACTIVE) * len(RELEVANT), progress)
+    advance = track_stages("additive_multiplicative", len(ACTIVE) * len(RELEVANT), progress)
     rows: list[Row] = []
     for active in ACTIVE:
         for relevant in RELEVANT:
-            rows.append(_mistakes(active, relevant, seed, quick))
+            rows.append(_count_mistakes(active, relevant, seed, quick))
             advance()
-    return _judged(rows)
+    return _judge(rows)
 
 
-def _mistakes(active: int, relevant: int, seed: int, quick: bool) -> Row:
+def _count_mistakes(active: int, relevant: int, seed: int, quick: bool) -> Row:
     """Return each learner's mean mistakes with its best step, and their ratio."""
     totals = {(name, step): 0 for name in STEPS for step in STEPS[name]}
     draws = QUICK_DRAWS if quick else DRAWS
     for number in range(draws):
-        examples = _majorities(generator(seed, active, relevant, number), active, relevant, quick)
+        examples = _draw_majorities(new_generator(seed, active, relevant, number), active, relevant, quick)
         for key in totals:
-            totals[key] += online_mistakes(basic_learner(*key), examples)
+            totals[key] += count_online_mistakes(new_basic_learner(*key), examples)
     winnow, perceptron = (min(totals[name, step] for step in STEPS[name]) / draws for name in STEPS)
     return {
         "active": active,
@@ -58,24 +58,24 @@ def _mistakes(active: int, relevant: int, seed: int, quick: bool) -> Row:
     }
 
 
-def _majorities(draw: np.random.Generator, active: int, relevant: int, quick: bool) -> Examples:
+def _draw_majorities(draw: np.random.Generator, active: int, relevant: int, quick: bool) -> Examples:
     """Draw instances with about `active` active features until enough have a majority among the relevant ones."""
     votes = np.zeros(N_FEATURES, dtype=np.int64)
     votes[:relevant] = np.where(np.arange(relevant) % 2, 1, -1)
     count = QUICK_EXAMPLES if quick else N_EXAMPLES
-    instances, found = [], 0
-    while found < count:
+    instances, n_drawn = [], 0
+    while n_drawn < count:
         drawn = draw.random((BATCH, N_FEATURES), dtype=np.float32) < active / N_FEATURES
         drawn = drawn[drawn @ votes != 0]
         instances.append(drawn)
-        found += len(drawn)
+        n_drawn += len(drawn)
     chosen: NDArray[np.bool_] = np.concatenate(instances)[:count]
     indptr = np.append(0, np.cumsum(np.count_nonzero(chosen, axis=1)))
     indices = np.nonzero(chosen)[1].astype(np.int32)
     return Examples(Rows(indptr, indices, np.ones(len(indices), dtype=np.float32), N_FEATURES), chosen @ votes > 0)
 
 
-def _judged(rows: list[Row]) -> Claim:
+def _judge(rows: list[Row]) -> Claim:
     ratio = {(row["active"], row["relevant"]): float(row["additive / multiplicative"]) for row in rows}
     sparse_target = [ratio[active, RELEVANT[0]] for active in ACTIVE]
     dense_target = [ratio[active, RELEVANT[-1]] for active in ACTIVE if active <= SPARSE]
@@ -89,7 +89,7 @@ def _judged(rows: list[Row]) -> Claim:
         f"times with all relevant and sparse instances ({ratio[ACTIVE[-1], RELEVANT[-1]]:.2f} with dense ones)."
     )
     lines = [row | {"line": f"{row['active']} active features"} for row in rows]
-    series = series_of(lines, "line", "relevant", "additive / multiplicative")
+    series = group_series(lines, "line", "relevant", "additive / multiplicative")
     plot = Plot("relevant features", "Perceptron's mistakes / Balanced Winnow's", series, log_x=True, log_y=True)
     claim = (
         "The additive rule wins where instances are sparse and targets dense, the multiplicative one on sparse targets."

@@ -72,10 +72,10 @@ class Claim:
         object.__setattr__(self, "verdict", verdict)
 
 
-def series_of(rows: list[dict[str, Any]], label: str, x: str, y: str) -> list[Series]:
+def group_series(rows: list[dict[str, Any]], label: str, x: str, y: str) -> list[Series]:
     """Return one line for each value under `label`, in the order of the rows.
 
-    >>> series_of([{"who": "a", "n": 1, "m": 5}, {"who": "a", "n": 2, "m": 6}], "who", "n", "m")
+    >>> group_series([{"who": "a", "n": 1, "m": 5}, {"who": "a", "n": 2, "m": 6}], "who", "n", "m")
     [Series(label='a', x=[1.0, 2.0], y=[5.0, 6.0])]
     """
     lines: dict[str, Series] = {}
@@ -86,7 +86,7 @@ def series_of(rows: list[dict[str, Any]], label: str, x: str, y: str) -> list[Se
     return list(lines.values())
 
 
-def stages(name: str, total: int, progress: Report | None) -> Callable[[], None]:
+def track_stages(name: str, total: int, progress: Report | None) -> Callable[[], None]:
     """Return a function to call after each of the `total` stages of an experiment, which reports the progress."""
     done = 0
 

@@ -43,15 +43,15 @@ class Split(NamedTuple):
 
 
 @cache
-def _documents() -> tuple[list[Document], list[Document]]:
+def _load_collection() -> tuple[list[Document], list[Document]]:
     """Return the training and the test documents of ModApte; the collection is read once."""
     everything = load()
     return select(everything, "modapte:train"), select(everything, "modapte:test")
 
 
-def documents(purpose: str, quick: bool = False) -> tuple[list[Document], list[Document]]:
+def load_documents(purpose: str, quick: bool = False) -> tuple[list[Document], list[Document]]:
     """Return the documents to learn from and the documents to score, for the purpose "choose" or "report"."""
-    train, test = _documents()
+    train, test = _load_collection()
     if purpose == "choose":
         train, test = train[: 2 * len(train) // 3], train[2 * len(train) // 3 :]
     if not quick:
@@ -60,35 +60,35 @@ def documents(purpose: str, quick: bool = False) -> tuple[list[Document], list[D
     return train[::step], test[:: -(-len(test) // (QUICK_DOCUMENTS // 3))]
 
 
-def category_names(train: list[Document], most: int | None = None) -> list[str]:
-    """Return the categories of the training documents, largest first, at most `most`."""
+def list_categories(train: list[Document], max_number: int | None = None) -> list[str]:
+    """Return the categories of the training documents, largest first, at most `max_number`."""
     counts = Counter(category for document in train for category in document.categories)
-    return sorted(counts, key=lambda name: (-counts[name], name))[:most]
+    return sorted(counts, key=lambda name: (-counts[name], name))[:max_number]
 
 
 @cache
-def split(purpose: str, quick: bool = False) -> Split:
+def load_split(purpose: str, quick: bool = False) -> Split:
     """Return a split with single words as features; it is cached."""
-    return new_split(purpose, quick, "words")
+    return make_split(purpose, quick, "words")
 
 
-def new_split(purpose: str, quick: bool, analyser: str, max_features: int = MAX_FEATURES) -> Split:
+def make_split(purpose: str, quick: bool, analyser: str, max_features: int = MAX_FEATURES) -> Split:
     """Return a split with the analyser's features, at most `max_features`."""
-    train, held_out = documents(purpose, quick)
-    names = category_names(train, QUICK_CATEGORIES if quick else None)
+    train, held_out = load_documents(purpose, quick)
+    names = list_categories(train, QUICK_CATEGORIES if quick else None)
     features = TextFeatures(analyser, MIN_COUNT, max_features)
     rows = features.fit([document.content for document in train])
     held_out_rows = features.rows([document.content for document in held_out])
-    return Split(part(rows, train, names), part(held_out_rows, held_out, names), features.names, names)
+    return Split(make_part(rows, train, names), make_part(held_out_rows, held_out, names), features.names, names)
 
 
-def part(rows: Rows, chosen: list[Document], names: list[str]) -> Part:
+def make_part(rows: Rows, chosen: list[Document], names: list[str]) -> Part:
     """Return the rows of the chosen documents with their labels among the named categories."""
     labels = number_categories((document.categories for document in chosen), names)
     return Part(rows, labels, as_truth(labels, len(names)))
 
 
-def fitted_scores(learner: MistakeDrivenLearner, data: Split) -> NDArray[np.float32]:
+def fit_and_score(learner: MistakeDrivenLearner, data: Split) -> NDArray[np.float32]:
     """Train a learner on a split and return the raw scores of the held-out documents."""
     learner.fit(data.train.rows, data.train.labels, n_categories=len(data.categories))
     return learner.score(data.held_out.rows)

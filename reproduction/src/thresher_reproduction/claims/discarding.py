@@ -17,15 +17,15 @@ from thresher.learners import BalancedWinnow
 from thresher.metrics import pooled_break_even
 from thresher.support.progress import Report
 from thresher.text.vectorizer import TextFeatures
-from thresher_reproduction.claims.claim import Claim, Plot, series_of, stages
+from thresher_reproduction.claims.claim import Claim, Plot, group_series, track_stages
 from thresher_reproduction.claims.collection import (
     MIN_COUNT,
     Split,
-    documents,
-    fitted_scores,
+    fit_and_score,
+    load_documents,
+    load_split,
+    make_part,
     micro_f1,
-    part,
-    split,
     to_percent,
 )
 from thresher_reproduction.paper_pairs import draw_pairs
@@ -44,42 +44,47 @@ Row = dict[str, Any]
 def run(quick: bool = False, seed: int = 0, progress: Report | None = None) -> Claim:
     """Measure the share discarded in the paper's setting, and try other ranges and passes."""
     steps, moments = (QUICK_STEPS, QUICK_MOMENTS) if quick else (STEPS, MOMENTS)
-    advance = stages("discarding", 2 + len(steps) * len(moments) + len(moments), progress)
-    shares = _shares(seed, 1 if quick else N_PAIRS)
+    advance = track_stages("discarding", 2 + len(steps) * len(moments) + len(moments), progress)
+    shares = _measure_shares(seed, 1 if quick else N_PAIRS)
     advance()
-    data = split("choose", quick)
-    rows = [_tried(BalancedWinnow(discard=False), "none", 0, data)]
+    data = load_split("choose", quick)
+    rows = [_try_learner(BalancedWinnow(discard=False), "none", 0, data)]
     advance()
     for moment in moments:
         for width in steps:
-            rows.append(_tried(_learner(width, moment, data), f"{width:g} steps", moment, data))
+            rows.append(_try_learner(_make_learner(width, moment, data), f"{width:g} steps", moment, data))
             advance()
         zero = BalancedWinnow(discard_range="zero", discard_below=NO_MISTAKES, discard_by_pass=moment)
-        rows.append(_tried(zero, "around zero", moment, data))
+        rows.append(_try_learner(zero, "around zero", moment, data))
         advance()
-    return _judged(shares, rows, min(moments, key=lambda moment: abs(moment - 10)))
+    return _judge(shares, rows, min(moments, key=lambda moment: abs(moment - 10)))
 
 
-def _shares(seed: int, n_pairs: int) -> list[Row]:
+def _measure_shares(seed: int, n_pairs: int) -> list[Row]:
     """Return the share of features that each category of the paper's pairs discards."""
-    train, test = documents("report")
+    train, test = load_documents("report")
     rows: list[Row] = []
     pairs = draw_pairs(train + test, seed, "largest", n_pairs, N_TRAIN, N_TEST, N_CATEGORIES)
     for number, pair in enumerate(pairs, 1):
-        found = TextFeatures(ANALYSER, MIN_COUNT).fit([document.content for document in pair.train])
-        data = part(found, pair.train, pair.categories)
+        counts = TextFeatures(ANALYSER, MIN_COUNT).fit([document.content for document in pair.train])
+        data = make_part(counts, pair.train, pair.categories)
         learner = BalancedWinnow().fit(data.rows, data.labels, n_categories=len(pair.categories))
         dropped = learner.weights_ == 0
-        owners = np.repeat(np.arange(len(data.labels)), np.diff(found.indptr))
+        owners = np.repeat(np.arange(len(data.labels)), np.diff(counts.indptr))
         for category, name in enumerate(pair.categories):
-            own = np.unique(found.indices[data.truth[owners, category]])
-            share, of_own = float(dropped[category].mean()), float(dropped[category][own].mean())
-            row = {"pair": number, "category": name, "features": found.n_features, "own features": len(own)}
-            rows.append(row | {"discarded": to_percent(share), "of its own": to_percent(of_own)})
+            category_features = np.unique(counts.indices[data.truth[owners, category]])
+            share, share_of_own = float(dropped[category].mean()), float(dropped[category][category_features].mean())
+            row = {
+                "pair": number,
+                "category": name,
+                "features": counts.n_features,
+                "own features": len(category_features),
+            }
+            rows.append(row | {"discarded": to_percent(share), "of its own": to_percent(share_of_own)})
     return rows
 
 
-def _learner(width: float, moment: int, data: Split) -> BalancedWinnow:
+def _make_learner(width: float, moment: int, data: Split) -> BalancedWinnow:
     """Return a learner whose filtering range extends `width` steps from the initial weight in both directions."""
     rows = data.train.rows
     base = 1 / (len(rows.indices) / (len(rows.indptr) - 1))
@@ -89,14 +94,14 @@ def _learner(width: float, moment: int, data: Split) -> BalancedWinnow:
     return BalancedWinnow(discard_range=ends, discard_below=NO_MISTAKES, discard_by_pass=moment)
 
 
-def _tried(learner: BalancedWinnow, name: str, moment: int, data: Split) -> Row:
-    scores, truth = fitted_scores(learner, data), data.held_out.truth
+def _try_learner(learner: BalancedWinnow, name: str, moment: int, data: Split) -> Row:
+    scores, truth = fit_and_score(learner, data), data.held_out.truth
     kept = 1 - float(learner.discarded_.mean()) / learner.n_features_
     measured = {"break-even": to_percent(pooled_break_even(scores, truth)), "F1": to_percent(micro_f1(scores, truth))}
     return {"range": name, "after pass": moment, "kept": to_percent(kept)} | measured
 
 
-def _judged(shares: list[Row], rows: list[Row], usual_moment: int) -> Claim:
+def _judge(shares: list[Row], rows: list[Row], usual_moment: int) -> Claim:
     discarded = float(np.mean([row["discarded"] for row in shares])) / 100
     of_own = float(np.mean([row["of its own"] for row in shares])) / 100
     low, high = ABOUT_TWO_THIRDS
@@ -117,7 +122,7 @@ def _judged(shares: list[Row], rows: list[Row], usual_moment: int) -> Claim:
     )
     lines = [row | {"line": f"after pass {row['after pass']}"} for row in rows[1:]]
     lines.sort(key=lambda row: (row["after pass"], row["kept"]))
-    series = series_of(lines, "line", "kept", "break-even")
+    series = group_series(lines, "line", "kept", "break-even")
     plot = Plot("per cent of features kept", "break-even, per cent", series, log_x=True)
     claim = "About two thirds of the features are discarded for each category, and accuracy gains by it."
     return Claim("discarding", "4.4", claim, tests, because, shares + rows, plot)

@@ -39,7 +39,7 @@ class Examples(NamedTuple):
     labels: NDArray[np.bool_]
 
 
-def generator(seed: int, *parts: int) -> np.random.Generator:
+def new_generator(seed: int, *parts: int) -> np.random.Generator:
     """Return the random generator of one part of an experiment."""
     return np.random.Generator(np.random.PCG64([seed, *parts]))
 
@@ -76,13 +76,13 @@ def as_sets(labels: NDArray[np.bool_]) -> list[list[int]]:
     return [[0] if label else [] for label in labels]
 
 
-def basic_learner(name: str, step: float, **settings: Any) -> MistakeDrivenLearner:
+def new_basic_learner(name: str, step: float, **settings: Any) -> MistakeDrivenLearner:
     """Return a learner in the paper's basic version; a Winnow's demotion is the inverse of its promotion."""
     factors = {"alpha": step} if name == "Perceptron" else {"alpha": step, "beta": 1 / step}
     return LEARNERS[name](**BASIC | factors | settings)
 
 
-def online_mistakes(learner: MistakeDrivenLearner, examples: Examples) -> int:
+def count_online_mistakes(learner: MistakeDrivenLearner, examples: Examples) -> int:
     """Return the number of mistakes that a learner makes on further examples, seen once."""
     before = int(learner.online_mistakes_[0]) if learner.is_fitted else 0
     learner.partial_fit(examples.rows, as_sets(examples.labels), n_categories=1)

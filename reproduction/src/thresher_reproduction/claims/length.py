@@ -18,8 +18,8 @@ from thresher.learners import BalancedWinnow, PositiveWinnow
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.metrics import pooled_break_even
 from thresher.support.progress import Report
-from thresher_reproduction.claims.claim import Claim, Plot, series_of, stages
-from thresher_reproduction.claims.collection import Split, fitted_scores, split, to_percent
+from thresher_reproduction.claims.claim import Claim, Plot, group_series, track_stages
+from thresher_reproduction.claims.collection import Split, fit_and_score, load_split, to_percent
 from thresher_reproduction.claims.examples import BASIC
 
 PLAIN, NORMALISED, BALANCED = "Positive Winnow", "Positive Winnow, normalised", "Balanced Winnow"
@@ -37,31 +37,31 @@ Row = dict[str, Any]
 def run(quick: bool = False, seed: int = 0, progress: Report | None = None) -> Claim:
     """Measure errors by length; the run is deterministic and ignores the seed."""
     promotions = QUICK_PROMOTIONS if quick else PROMOTIONS
-    advance = stages("length", len(LEARNERS), progress)
-    data = split("report", quick)
+    advance = track_stages("length", len(LEARNERS), progress)
+    data = load_split("report", quick)
     rows: list[Row] = []
     overall = {}
     for name in LEARNERS:
-        tried = [_break_even(name, alpha, split("choose", quick)) for alpha in promotions]
+        tried = [_measure_break_even(name, alpha, load_split("choose", quick)) for alpha in promotions]
         best = promotions[int(np.argmax(tried))]
-        scores = fitted_scores(_learner(name, best), data)
+        scores = fit_and_score(_make_learner(name, best), data)
         overall[name] = pooled_break_even(scores, data.held_out.truth)
-        rows += _by_length(name, best, scores > 1, data)
+        rows += _count_errors_by_length(name, best, scores > 1, data)
         advance()
-    return _judged(rows, overall)
+    return _judge(rows, overall)
 
 
-def _learner(name: str, alpha: float) -> MistakeDrivenLearner:
+def _make_learner(name: str, alpha: float) -> MistakeDrivenLearner:
     kind, normalize = LEARNERS[name]
     steps = {"alpha": alpha, "beta": round(2 - alpha, 4), "normalize": normalize, "n_threads": None}
     return kind(**BASIC | steps)
 
 
-def _break_even(name: str, alpha: float, data: Split) -> float:
-    return pooled_break_even(fitted_scores(_learner(name, alpha), data), data.held_out.truth)
+def _measure_break_even(name: str, alpha: float, data: Split) -> float:
+    return pooled_break_even(fit_and_score(_make_learner(name, alpha), data), data.held_out.truth)
 
 
-def _by_length(name: str, alpha: float, accepted: NDArray[np.bool_], data: Split) -> list[Row]:
+def _count_errors_by_length(name: str, alpha: float, accepted: NDArray[np.bool_], data: Split) -> list[Row]:
     """Return false positives and misses per 100 documents, by fifths of the document length."""
     lengths, truth = np.diff(data.held_out.rows.indptr), data.held_out.truth
     rows = []
@@ -74,9 +74,9 @@ def _by_length(name: str, alpha: float, accepted: NDArray[np.bool_], data: Split
     return rows
 
 
-def _judged(rows: list[Row], overall: dict[str, float]) -> Claim:
+def _judge(rows: list[Row], overall: dict[str, float]) -> Claim:
     wrong = {name: [row["wrongly accepted, per 100"] for row in rows if row["learner"] == name] for name in LEARNERS}
-    rise = {name: found[-1] - found[0] for name, found in wrong.items()}
+    rise = {name: rates[-1] - rates[0] for name, rates in wrong.items()}
     tests = {
         "unnormalised, wrong acceptances rise most from the shortest to the longest fifth": (
             rise[PLAIN] > max(rise[NORMALISED], rise[BALANCED])
@@ -93,7 +93,7 @@ def _judged(rows: list[Row], overall: dict[str, float]) -> Claim:
         f"longest documents, break-even {to_percent(overall[name]):.1f}"
         for name in LEARNERS
     )
-    series = series_of(rows, "learner", "median length", "wrongly accepted, per 100")
+    series = group_series(rows, "learner", "median length", "wrongly accepted, per 100")
     plot = Plot("median number of active features", "wrongly accepted, per 100 documents", series, log_x=True)
     claim = "Long documents are accepted merely by their length, unless strengths are normalised or weights negative."
     return Claim("length", "4.1", claim, tests, because + ".", rows, plot)

@@ -27,8 +27,8 @@ from thresher.kernels.csr import Rows
 from thresher.learners import BalancedWinnow
 from thresher.metrics import micro_break_even
 from thresher.support.progress import Report
-from thresher_reproduction.claims.claim import Claim, Plot, Series, stages
-from thresher_reproduction.claims.collection import Split, fitted_scores, split, to_percent
+from thresher_reproduction.claims.claim import Claim, Plot, Series, track_stages
+from thresher_reproduction.claims.collection import Split, fit_and_score, load_split, to_percent
 from thresher_reproduction.claims.examples import BASIC
 
 MISTAKES, IN_RANGE = "mistakes alone", "mistakes, range 0 to 2"
@@ -40,7 +40,7 @@ STEPS = {
     BY_ERROR: (0.01, 0.03, 0.1, 0.3),
 }
 MAX_PASSES, QUICK_PASSES = 5, 2  # of the exponentiated gradient; Balanced Winnow keeps its 50
-LARGEST_EXPONENT = 60.0
+MAX_EXPONENT = 60.0
 AIMS = (0.0, 2.0)
 
 Floats = NDArray[np.float64]
@@ -49,46 +49,46 @@ Row = dict[str, Any]
 
 def run(quick: bool = False, seed: int = 0, progress: Report | None = None) -> Claim:
     """Train the four algorithms; the run is deterministic and ignores the seed."""
-    advance = stages("mistake_driven", sum(map(len, STEPS.values())) + len(STEPS), progress)
+    advance = track_stages("mistake_driven", sum(map(len, STEPS.values())) + len(STEPS), progress)
     passes = QUICK_PASSES if quick else MAX_PASSES
     rows: list[Row] = []
     reported: dict[str, float] = {}
-    for name, scores in _algorithms(passes).items():
+    for name, scores in _list_algorithms(passes).items():
         tried = []
         for step in STEPS[name]:
-            tried.append(_break_even(scores, step, split("choose", quick)))
+            tried.append(_measure_break_even(scores, step, load_split("choose", quick)))
             rows.append({"updates after": name, "step": step, "break-even, chosen on": to_percent(tried[-1])})
             advance()
         best = STEPS[name][int(np.argmax(tried))]
-        reported[name] = _break_even(scores, best, split("report", quick))
+        reported[name] = _measure_break_even(scores, best, load_split("report", quick))
         rows.append({"updates after": name, "step": best, "break-even, test": to_percent(reported[name])})
         advance()
-    return _judged(rows, reported)
+    return _judge(rows, reported)
 
 
 Algorithm = Callable[[float, Split], NDArray[Any]]
 
 
-def _algorithms(passes: int) -> dict[str, Algorithm]:
+def _list_algorithms(passes: int) -> dict[str, Algorithm]:
     return {
-        MISTAKES: _on_mistakes,
-        IN_RANGE: lambda step, data: _on_mistakes(step, data, AIMS),
-        SAME_STEP: _after_every_example,
-        BY_ERROR: lambda step, data: _exponentiated_gradient(step, data, passes),
+        MISTAKES: _learn_on_mistakes,
+        IN_RANGE: lambda step, data: _learn_on_mistakes(step, data, AIMS),
+        SAME_STEP: _learn_after_every_example,
+        BY_ERROR: lambda step, data: _learn_exponentiated_gradient(step, data, passes),
     }
 
 
-def _break_even(algorithm: Algorithm, step: float, data: Split) -> float:
+def _measure_break_even(algorithm: Algorithm, step: float, data: Split) -> float:
     return micro_break_even(algorithm(step, data), data.held_out.truth)
 
 
-def _on_mistakes(alpha: float, data: Split, threshold_range: tuple[float, float] | None = None) -> NDArray[Any]:
+def _learn_on_mistakes(alpha: float, data: Split, threshold_range: tuple[float, float] | None = None) -> NDArray[Any]:
     settings = BASIC | {"alpha": alpha, "beta": round(2 - alpha, 4), "threshold_range": threshold_range}
     settings |= {"n_threads": None}
-    return fitted_scores(BalancedWinnow(**settings), data)
+    return fit_and_score(BalancedWinnow(**settings), data)
 
 
-def _after_every_example(alpha: float, data: Split) -> NDArray[Any]:
+def _learn_after_every_example(alpha: float, data: Split) -> NDArray[Any]:
     """Return the scores after one pass that promotes on every positive and demotes on every negative."""
     train = data.train
     owners = np.repeat(np.arange(len(train.truth)), np.diff(train.rows.indptr))
@@ -99,12 +99,12 @@ def _after_every_example(alpha: float, data: Split) -> NDArray[Any]:
     negatives = np.bincount(train.rows.indices, minlength=n_features)[:, np.newaxis] - positives
     sizes = train.truth.sum(axis=0)
     balanced = positives - negatives * (sizes / np.maximum(len(train.truth) - sizes, 1))
-    exponents = np.clip(balanced * np.log(alpha), -LARGEST_EXPONENT, LARGEST_EXPONENT)
+    exponents = np.clip(balanced * np.log(alpha), -MAX_EXPONENT, MAX_EXPONENT)
     base = 1 / (len(train.rows.indices) / len(train.truth))
-    return _scores(data.held_out.rows, base * (2 * np.exp(exponents) - np.exp(-exponents)))
+    return _compute_scores(data.held_out.rows, base * (2 * np.exp(exponents) - np.exp(-exponents)))
 
 
-def _exponentiated_gradient(rate: float, data: Split, passes: int) -> NDArray[Any]:
+def _learn_exponentiated_gradient(rate: float, data: Split, passes: int) -> NDArray[Any]:
     """Return the scores after `passes` in which every document moves the weights by its error."""
     rows, truth = data.train.rows, data.train.truth
     base = 1 / (len(rows.indices) / len(truth))
@@ -112,30 +112,30 @@ def _exponentiated_gradient(rate: float, data: Split, passes: int) -> NDArray[An
     for _ in range(passes):
         for number, (start, stop) in enumerate(zip(rows.indptr[:-1], rows.indptr[1:], strict=True)):
             active = rows.indices[start:stop]
-            own = exponents[active]
-            score = (base * (2 * np.exp(own) - np.exp(-own))).sum(axis=0)
+            row_exponents = exponents[active]
+            score = (base * (2 * np.exp(row_exponents) - np.exp(-row_exponents))).sum(axis=0)
             # Clip the error at the distance between the two aims; otherwise scores far off would overshoot.
             error = np.clip(np.where(truth[number], AIMS[1], AIMS[0]) - score, -AIMS[1], AIMS[1])
-            exponents[active] = np.clip(own + rate * error, -LARGEST_EXPONENT, LARGEST_EXPONENT)
-    return _scores(data.held_out.rows, base * (2 * np.exp(exponents) - np.exp(-exponents)))
+            exponents[active] = np.clip(row_exponents + rate * error, -MAX_EXPONENT, MAX_EXPONENT)
+    return _compute_scores(data.held_out.rows, base * (2 * np.exp(exponents) - np.exp(-exponents)))
 
 
-def _scores(rows: Rows, weights: Floats) -> NDArray[Any]:
+def _compute_scores(rows: Rows, weights: Floats) -> NDArray[Any]:
     bounds = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
     return np.stack([weights[rows.indices[start:stop]].sum(axis=0) for start, stop in bounds])
 
 
-def _judged(rows: list[Row], reported: dict[str, float]) -> Claim:
+def _judge(rows: list[Row], reported: dict[str, float]) -> Claim:
     pairs = ((MISTAKES, SAME_STEP), (MISTAKES, BY_ERROR), (IN_RANGE, BY_ERROR))
     tests = {f"{one}: better than {other}": reported[one] > reported[other] for one, other in pairs}
-    figures = "; ".join(f"{name}: {to_percent(found):.1f}" for name, found in reported.items())
+    figures = "; ".join(f"{name}: {to_percent(break_even):.1f}" for name, break_even in reported.items())
     because = f"Break-even on the test documents by what is updated after: {figures}."
     claim = "Updating on mistakes alone is better than updating after every example."
     tried = [row for row in rows if "break-even, chosen on" in row]
-    series = [Series(n, list(map(float, range(1, len(s) + 1))), _column(tried, n)) for n, s in STEPS.items()]
+    series = [Series(n, list(map(float, range(1, len(s) + 1))), _get_column(tried, n)) for n, s in STEPS.items()]
     plot = Plot("step tried, the smallest first", "break-even, per cent", series)
     return Claim("mistake_driven", "2.2, 3.1", claim, tests, because, rows, plot)
 
 
-def _column(rows: list[Row], name: str) -> list[float]:
+def _get_column(rows: list[Row], name: str) -> list[float]:
     return [float(row["break-even, chosen on"]) for row in rows if row["updates after"] == name]

@@ -5,7 +5,7 @@ category, but that this rarely occurs in text. The main use of negative weights 
 
 Here Balanced Winnow without discarding learns from the first two thirds of Reuters' training documents. A feature is
 truly negative for a category if its weight is negative and significantly fewer of its documents are in the category
-than expected by chance. That requires a hypergeometric z below Z_LIMIT and at least FEWEST_EXPECTED expected documents.
+than expected by chance. That requires a hypergeometric z below Z_LIMIT and at least MIN_EXPECTED expected documents.
 Then the weights of these features, or all other negative weights, are set to zero, and the last third is scored.
 """
 
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from thresher.learners import BalancedWinnow
 from thresher.metrics import pooled_break_even
 from thresher.support.progress import Report
-from thresher_reproduction.claims.claim import Claim, Plot, Series, stages
-from thresher_reproduction.claims.collection import Part, Split, micro_f1, split, to_percent
+from thresher_reproduction.claims.claim import Claim, Plot, Series, track_stages
+from thresher_reproduction.claims.collection import Part, Split, load_split, micro_f1, to_percent
 
-Z_LIMIT, FEWEST_EXPECTED = -2.58, 5.0
+Z_LIMIT, MIN_EXPECTED = -2.58, 5.0
 LARGEST = 10  # largest categories to report in addition to all of them
 RARE = 0.05  # the share of all features that still counts as rare
 
@@ -38,19 +38,19 @@ class Signs(NamedTuple):
 
 def run(quick: bool = False, seed: int = 0, progress: Report | None = None) -> Claim:
     """Count truly negative features; the run is deterministic and ignores the seed."""
-    advance = stages("negative_features", 2, progress)
-    data = split("choose", quick)
+    advance = track_stages("negative_features", 2, progress)
+    data = load_split("choose", quick)
     learner = BalancedWinnow(discard=False)
     learner.fit(data.train.rows, data.train.labels, n_categories=len(data.categories))
-    signs = _signs(learner.weights_, data.train)
+    signs = _compute_signs(learner.weights_, data.train)
     advance()
-    rows = [_counted(signs, number, data) for number in range(min(LARGEST, len(data.categories)))]
-    without = _without(signs, learner, data)
+    rows = [_count_signs(signs, number, data) for number in range(min(LARGEST, len(data.categories)))]
+    without = _score_without(signs, learner, data)
     advance()
-    return _judged(rows, signs, without)
+    return _judge(rows, signs, without)
 
 
-def _signs(weight: NDArray[np.float32], train: Part) -> Signs:
+def _compute_signs(weight: NDArray[np.float32], train: Part) -> Signs:
     """Compare how often features and categories co-occur with what chance would give."""
     n_documents, n_features = len(train.truth), train.rows.n_features
     owners = np.repeat(np.arange(n_documents), np.diff(train.rows.indptr))
@@ -60,11 +60,11 @@ def _signs(weight: NDArray[np.float32], train: Part) -> Signs:
     expected = documents * share
     variance = expected * (1 - share) * (n_documents - documents) / (n_documents - 1)
     against = (met - expected) < Z_LIMIT * np.sqrt(np.maximum(variance, 0))
-    testable = expected >= FEWEST_EXPECTED
+    testable = expected >= MIN_EXPECTED
     return Signs(weight, weight < 0, against & testable, testable)
 
 
-def _counted(signs: Signs, category: int, data: Split) -> dict[str, Any]:
+def _count_signs(signs: Signs, category: int, data: Split) -> dict[str, Any]:
     """Return the row of one category, in percentages of all features."""
     parts = {
         "negative weight": signs.negative,
@@ -77,12 +77,12 @@ def _counted(signs: Signs, category: int, data: Split) -> dict[str, Any]:
     }
 
 
-def _without(signs: Signs, learner: BalancedWinnow, data: Split) -> dict[str, tuple[float, float]]:
+def _score_without(signs: Signs, learner: BalancedWinnow, data: Split) -> dict[str, tuple[float, float]]:
     """Return break-even and F1 on the held-out documents with some of the negative weights set to zero."""
     truly = signs.negative & signs.against
     left_out = {"nothing": np.zeros_like(truly), "truly negative": truly, "other negative": signs.negative & ~truly}
     rows = learner.strengths(data.held_out.rows)
-    found = {}
+    measures = {}
     for name, dropped in left_out.items():
         weight = np.where(dropped, np.float32(0), signs.weight).T
         scores = np.stack([
@@ -90,38 +90,38 @@ def _without(signs: Signs, learner: BalancedWinnow, data: Split) -> dict[str, tu
             for start, stop in zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
         ])  # fmt: skip
         truth = data.held_out.truth
-        found[name] = pooled_break_even(scores, truth), micro_f1(scores, truth)
-    return found
+        measures[name] = pooled_break_even(scores, truth), micro_f1(scores, truth)
+    return measures
 
 
-def _judged(rows: list[dict[str, Any]], signs: Signs, without: dict[str, tuple[float, float]]) -> Claim:
+def _judge(rows: list[dict[str, Any]], signs: Signs, without: dict[str, tuple[float, float]]) -> Claim:
     truly = signs.negative & signs.against
     overall, largest = float(truly.mean()), float(truly[:LARGEST].mean())
-    told = float(truly.sum() / max(np.count_nonzero(signs.testable), 1))
-    loss = {name: without["nothing"][1] - found[1] for name, found in without.items()}
+    share_of_testable = float(truly.sum() / max(np.count_nonzero(signs.testable), 1))
+    loss = {name: without["nothing"][1] - measures[1] for name, measures in without.items()}
     tests = {
         f"of all features, at most {RARE:.0%} are truly negative for a category": overall <= RARE,
         f"so also for the {LARGEST} largest categories": largest <= RARE,
-        "so also of those frequent enough to tell": told <= RARE,
+        "so also of those frequent enough to tell": share_of_testable <= RARE,
         "without the truly negative weights F1 falls less than without the other negative ones": (
             loss["truly negative"] < loss["other negative"]
         ),
     }
     because = (
         f"Truly negative are {overall:.2%} of the features, {largest:.1%} for the {LARGEST} largest categories and "
-        f"{told:.0%} of those frequent enough to tell; without their weights F1 falls by "
+        f"{share_of_testable:.0%} of those frequent enough to tell; without their weights F1 falls by "
         f"{to_percent(loss['truly negative']):.1f} points, without the other negative ones by "
         f"{to_percent(loss['other negative']):.1f}."
     )
     table = rows + [
-        {"left out": name, "break-even": to_percent(found[0]), "F1": to_percent(found[1])}
-        for name, found in without.items()
+        {"left out": name, "break-even": to_percent(measures[0]), "F1": to_percent(measures[1])}
+        for name, measures in without.items()
     ]
     claim = "Features that truly speak against a category are rare in text."
-    return Claim("negative_features", "4.1", claim, tests, because, table, _plot(rows))
+    return Claim("negative_features", "4.1", claim, tests, because, table, _plot_shares(rows))
 
 
-def _plot(rows: list[dict[str, Any]]) -> Plot:
+def _plot_shares(rows: list[dict[str, Any]]) -> Plot:
     ranks = [float(number) for number in range(1, len(rows) + 1)]
     names = ("negative weight", "often enough to tell", "counts speak against", "truly negative")
     series = [Series(name, ranks, [row[name] for row in rows]) for name in names]

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.support.progress import Report
-from thresher_reproduction.claims.claim import Claim, Plot, series_of, stages
+from thresher_reproduction.claims.claim import Claim, Plot, group_series, track_stages
 from thresher_reproduction.claims.examples import (
     Examples,
     Target,
     as_sets,
-    basic_learner,
     draw_examples,
-    generator,
+    new_basic_learner,
+    new_generator,
 )
 
 TARGET = Target("disjunction of 5", 1, 5)
@@ -32,24 +32,24 @@ Row = dict[str, str | float]
 def run(quick: bool = False, seed: int = 0, progress: Report | None = None) -> Claim:
     """Measure errors on clean examples after learning from noisy ones."""
     draws = QUICK_DRAWS if quick else DRAWS
-    advance = stages("noise", len(KINDS) * len(RATES), progress)
+    advance = track_stages("noise", len(KINDS) * len(RATES), progress)
     rows: list[Row] = []
     for kind in KINDS:
         for rate in RATES:
-            rows += _errors(kind, rate, draws, seed)
+            rows += _measure_errors(kind, rate, draws, seed)
             advance()
-    return _judged(rows)
+    return _judge(rows)
 
 
-def _errors(kind: str, rate: float, draws: int, seed: int) -> list[Row]:
+def _measure_errors(kind: str, rate: float, draws: int, seed: int) -> list[Row]:
     """Return each learner's error on clean examples with its best step, averaged over the draws."""
     wrong = {(name, step): 0.0 for name in STEPS for step in STEPS[name]}
     for number in range(draws):
-        draw = generator(seed, number)
+        draw = new_generator(seed, number)
         clean = draw_examples(draw, TARGET, N_FEATURES, N_ACTIVE, N_CLEAN)
-        noisy = _spoilt(draw_examples(draw, TARGET, N_FEATURES, N_ACTIVE, N_EXAMPLES), kind, rate, draw)
+        noisy = _add_noise(draw_examples(draw, TARGET, N_FEATURES, N_ACTIVE, N_EXAMPLES), kind, rate, draw)
         for key in wrong:
-            learner = basic_learner(*key, max_passes=1)
+            learner = new_basic_learner(*key, max_passes=1)
             learner.fit(noisy.rows, as_sets(noisy.labels), n_categories=1)
             wrong[key] += float(np.mean((learner.score(clean.rows)[:, 0] > learner.theta) != clean.labels)) / draws
     rows: list[Row] = []
@@ -60,39 +60,39 @@ def _errors(kind: str, rate: float, draws: int, seed: int) -> list[Row]:
     return rows
 
 
-def _spoilt(examples: Examples, kind: str, rate: float, draw: np.random.Generator) -> Examples:
+def _add_noise(examples: Examples, kind: str, rate: float, draw: np.random.Generator) -> Examples:
     """Flip labels, or drop occurrences of the relevant features, each with probability `rate`."""
     if kind == "labels flipped":
         return examples._replace(labels=examples.labels ^ (draw.random(len(examples.labels)) < rate))
     rows = examples.rows
-    kept: NDArray[np.bool_] = (rows.indices >= TARGET.relevant) | (draw.random(len(rows.indices)) >= rate)
-    before = np.append(0, np.cumsum(kept))
+    remaining: NDArray[np.bool_] = (rows.indices >= TARGET.relevant) | (draw.random(len(rows.indices)) >= rate)
+    before = np.append(0, np.cumsum(remaining))
     return examples._replace(
-        rows=rows._replace(indptr=before[rows.indptr], indices=rows.indices[kept], data=rows.data[kept])
+        rows=rows._replace(indptr=before[rows.indptr], indices=rows.indices[remaining], data=rows.data[remaining])
     )
 
 
-def _judged(rows: list[Row]) -> Claim:
-    found = {(r["noise"], r["rate"], r["learner"]): float(r["error without noise"]) for r in rows}
+def _judge(rows: list[Row]) -> Claim:
+    errors = {(r["noise"], r["rate"], r["learner"]): float(r["error without noise"]) for r in rows}
     winnow = {
-        (kind, rate): max(found[kind, rate, name] for name in list(STEPS)[:2]) for kind in KINDS for rate in RATES
+        (kind, rate): max(errors[kind, rate, name] for name in list(STEPS)[:2]) for kind in KINDS for rate in RATES
     }
     tests = {
         "both Winnows err less than the Perceptron, whatever the noise": all(
-            winnow[kind, rate] < found[kind, rate, "Perceptron"] for kind in KINDS for rate in RATES
+            winnow[kind, rate] < errors[kind, rate, "Perceptron"] for kind in KINDS for rate in RATES
         )
     }
     for kind in KINDS:
         tests[f"with {JUDGED_RATE:.0%} of {kind}, both Winnows err in less than that part without noise"] = (
             winnow[kind, JUDGED_RATE] < JUDGED_RATE
         )
-    flipped, lost = (", ".join(f"{name} {found[kind, JUDGED_RATE, name]:.1%}" for name in STEPS) for kind in KINDS)
+    flipped, lost = (", ".join(f"{name} {errors[kind, JUDGED_RATE, name]:.1%}" for name in STEPS) for kind in KINDS)
     because = (
         f"With {JUDGED_RATE:.0%} of labels flipped the errors without noise are {flipped}; with as many relevant "
         f"features lost, {lost}."
     )
     lines = [row | {"line": f"{row['learner']}, {row['noise']}"} for row in rows]
-    series = series_of(lines, "line", "rate", "error without noise")
+    series = group_series(lines, "line", "rate", "error without noise")
     plot = Plot("rate of noise", "error without noise", series, cycle=len(STEPS))
     claim = "Winnow behaves exceptionally well in the presence of noise."
     return Claim("noise", "3.1", claim, tests, because, rows, plot)

@@ -14,8 +14,8 @@ from thresher.learners import BalancedWinnow, Perceptron, PositiveWinnow
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.metrics import pooled_break_even
 from thresher.support.progress import Report
-from thresher_reproduction.claims.claim import Claim, Plot, Series, stages
-from thresher_reproduction.claims.collection import fitted_scores, micro_f1, split, to_percent
+from thresher_reproduction.claims.claim import Claim, Plot, Series, track_stages
+from thresher_reproduction.claims.collection import fit_and_score, load_split, micro_f1, to_percent
 
 LEARNERS: tuple[type[MistakeDrivenLearner], ...] = (BalancedWinnow, PositiveWinnow, Perceptron)
 NAMES = ("Balanced Winnow", "Positive Winnow", "Perceptron")
@@ -28,22 +28,22 @@ Row = dict[str, Any]
 def run(quick: bool = False, seed: int = 0, progress: Report | None = None) -> Claim:
     """Sweep the width; the run is deterministic and ignores the seed."""
     widths = QUICK_WIDTHS if quick else WIDTHS
-    advance = stages("range_width", len(widths) * len(LEARNERS), progress)
-    data = split("choose", quick)
+    advance = track_stages("range_width", len(widths) * len(LEARNERS), progress)
+    data = load_split("choose", quick)
     rows: list[Row] = []
     for name, learner in zip(NAMES, LEARNERS, strict=True):
         for width in widths:
             ends = (1 - width / 2, 1 + width / 2) if width else None
-            scores = fitted_scores(learner(threshold_range=ends, discard=False), data)
+            scores = fit_and_score(learner(threshold_range=ends, discard=False), data)
             deciding, ranking = micro_f1(scores, data.held_out.truth), pooled_break_even(scores, data.held_out.truth)
             rows.append({"learner": name, "tau": width, "F1": to_percent(deciding), "break-even": to_percent(ranking)})
             advance()
-    return _judged(rows)
+    return _judge(rows)
 
 
-def _judged(rows: list[Row]) -> Claim:
-    found = {(row["learner"], row["tau"]): (row["F1"], row["break-even"]) for row in rows}
-    gains = {name: tuple(found[name, PAPER_WIDTH][i] - found[name, 0.0][i] for i in (0, 1)) for name in NAMES}
+def _judge(rows: list[Row]) -> Claim:
+    measures = {(row["learner"], row["tau"]): (row["F1"], row["break-even"]) for row in rows}
+    gains = {name: tuple(measures[name, PAPER_WIDTH][i] - measures[name, 0.0][i] for i in (0, 1)) for name in NAMES}
     best = {
         name: max((row for row in rows if row["learner"] == name), key=lambda row: row["break-even"]) for name in NAMES
     }
@@ -60,7 +60,7 @@ def _judged(rows: list[Row]) -> Claim:
         for name in NAMES
     )
     series = [
-        Series(f"{name}, {what}", [row["tau"] for row in rows if row["learner"] == name], _column(rows, name, what))
+        Series(f"{name}, {what}", [row["tau"] for row in rows if row["learner"] == name], _get_column(rows, name, what))
         for what in ("break-even", "F1")
         for name in NAMES
     ]
@@ -69,5 +69,5 @@ def _judged(rows: list[Row]) -> Claim:
     return Claim("range_width", "4.2", claim, tests, because + ".", rows, plot)
 
 
-def _column(rows: list[Row], name: str, what: str) -> list[float]:
+def _get_column(rows: list[Row], name: str, what: str) -> list[float]:
     return [row[what] for row in rows if row["learner"] == name]

@@ -17,8 +17,8 @@ from thresher.learners import BalancedWinnow
 from thresher.metrics import pooled_break_even
 from thresher.metrics.significance import paired_break_even_test
 from thresher.support.progress import Report
-from thresher_reproduction.claims.claim import Claim, Plot, Series, stages
-from thresher_reproduction.claims.collection import fitted_scores, micro_f1, new_split, split, to_percent
+from thresher_reproduction.claims.claim import Claim, Plot, Series, track_stages
+from thresher_reproduction.claims.collection import fit_and_score, load_split, make_split, micro_f1, to_percent
 
 WORDS = "words"
 RICHER = ("words+ngrams:2", "words+sparse:2:4", "words+sparse:3:4", "words+sets:sentence")
@@ -32,14 +32,14 @@ Row = dict[str, Any]
 def run(quick: bool = False, seed: int = 0, progress: Report | None = None) -> Claim:
     """Score the test documents with each set of features; the seed draws the permutations."""
     analysers = (WORDS, *(QUICK_RICHER if quick else RICHER))
-    advance = stages("richer_features", len(analysers), progress)
-    truth = split("report").held_out.truth
+    advance = track_stages("richer_features", len(analysers), progress)
+    truth = load_split("report").held_out.truth
     rows: list[Row] = []
     plain: NDArray[np.float32] | None = None
     for analyser in analysers:
-        data = new_split("report", False, analyser, MAX_FEATURES)
+        data = make_split("report", False, analyser, MAX_FEATURES)
         learner = BalancedWinnow()
-        scores = fitted_scores(learner, data)
+        scores = fit_and_score(learner, data)
         plain = scores if plain is None else plain
         test = paired_break_even_test(truth, scores, plain, n_samples=QUICK_SAMPLES if quick else N_SAMPLES, seed=seed)
         row = {"features": analyser, "number": learner.n_features_, "p": round(test.p_value, 4)}
@@ -50,10 +50,10 @@ def run(quick: bool = False, seed: int = 0, progress: Report | None = None) -> C
         }
         rows.append(row | {"kept for a category": round(kept)} | measured)
         advance()
-    return _judged(rows)
+    return _judge(rows)
 
 
-def _judged(rows: list[Row]) -> Claim:
+def _judge(rows: list[Row]) -> Claim:
     words, richer = rows[0], rows[1:]
     tests = {
         "every richer set has the better break-even": all(row["break-even"] > words["break-even"] for row in richer),

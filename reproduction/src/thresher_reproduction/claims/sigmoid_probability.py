@@ -20,13 +20,13 @@ from thresher.learners import BalancedWinnow
 from thresher.model.decisions import Decisions, calibrate
 from thresher.model.thresholds import tune_thresholds
 from thresher.support.progress import Report
-from thresher_reproduction.claims.claim import Claim, Plot, Series, stages
-from thresher_reproduction.claims.collection import fitted_scores, split, to_percent
+from thresher_reproduction.claims.claim import Claim, Plot, Series, track_stages
+from thresher_reproduction.claims.collection import fit_and_score, load_split, to_percent
 
 PAPER, SHIFTED, CALIBRATED, SHARE = "sigmoid of F", "sigmoid of F - theta", "calibrated", "share of the category"
-N_BINS, FEWEST = 10, 50  # bins of the reliability diagram; pairs that a bin needs to be drawn and judged
-NEAR, WORSE = 0.1, 1.1  # largest gap between a bin's frequency and probability; largest ratio of losses
-SMALLEST = 1e-6  # probabilities are clipped this far from 0 and 1 for the log loss
+N_BINS, MIN_PAIRS = 10, 50  # bins of the reliability diagram; pairs that a bin needs to be drawn and judged
+MAX_GAP, MAX_LOSS_RATIO = 0.1, 1.1  # largest gap between a bin's frequency and probability; largest ratio of losses
+MIN_PROBABILITY = 1e-6  # probabilities are clipped this far from 0 and 1 for the log loss
 
 Floats = NDArray[np.float64]
 Truth = NDArray[np.bool_]
@@ -35,45 +35,45 @@ Row = dict[str, Any]
 
 def run(quick: bool = False, seed: int = 0, progress: Report | None = None) -> Claim:
     """Compare probabilities with observed frequencies; the run is deterministic and ignores the seed."""
-    advance = stages("sigmoid_probability", 2, progress)
-    chosen, data = split("choose", quick), split("report", quick)
-    decisions = _calibrated(chosen.categories, data.categories, quick)
+    advance = track_stages("sigmoid_probability", 2, progress)
+    chosen, data = load_split("choose", quick), load_split("report", quick)
+    decisions = _tune_decisions(chosen.categories, data.categories, quick)
     advance()
-    scores = fitted_scores(BalancedWinnow(), data)
+    scores = fit_and_score(BalancedWinnow(), data)
     truth = data.held_out.truth
-    found = {
+    probabilities = {
         PAPER: sigmoid(scores.astype(np.float64)),
         SHIFTED: sigmoid(scores.astype(np.float64) - 1),
         CALIBRATED: decisions.probabilities(scores),
         SHARE: np.broadcast_to(data.train.truth.mean(axis=0), truth.shape),
     }
     advance()
-    return _judged({name: _measured(name, values, truth) for name, values in found.items()}, found, truth)
+    return _judge({name: _measure(name, values, truth) for name, values in probabilities.items()}, probabilities, truth)
 
 
-def _calibrated(names: list[str], wanted: list[str], quick: bool) -> Decisions:
-    """Return decisions tuned on held-out training documents, for the categories in the order of `wanted`."""
-    data = split("choose", quick)
-    scores, truth = fitted_scores(BalancedWinnow(), data), data.held_out.truth
+def _tune_decisions(names: list[str], categories: list[str], quick: bool) -> Decisions:
+    """Return decisions tuned on held-out training documents, for the categories in the order of `categories`."""
+    data = load_split("choose", quick)
+    scores, truth = fit_and_score(BalancedWinnow(), data), data.held_out.truth
     thresholds = tune_thresholds(scores, truth)
     slopes = calibrate(scores, truth, thresholds)
     places = {name: number for number, name in enumerate(names)}
     late = len(names)  # a category that the first two thirds lack gets the median calibration of the others
     known = Decisions(np.append(thresholds, np.median(thresholds)), np.append(slopes, np.median(slopes)))
-    return known.selected([places.get(name, late) for name in wanted])
+    return known.selected([places.get(name, late) for name in categories])
 
 
-def _measured(name: str, values: Floats, truth: Truth) -> Row:
+def _measure(name: str, values: Floats, truth: Truth) -> Row:
     """Return the Brier score, log loss and calibration error over all pairs of document and category."""
-    safe = np.clip(values, SMALLEST, 1 - SMALLEST)
+    safe = np.clip(values, MIN_PROBABILITY, 1 - MIN_PROBABILITY)
     loss = -np.where(truth, np.log(safe), np.log1p(-safe)).mean()
-    bins = _bins(values, truth)
+    bins = _bin_probabilities(values, truth)
     error = sum(count * abs(mean - frequency) for count, mean, frequency in bins) / values.size
     measured = {"Brier": round(float(((values - truth) ** 2).mean()), 5), "log loss": round(float(loss), 5)}
     return {"probability": name} | measured | {"calibration error": round(float(error), 5)}
 
 
-def _bins(values: Floats, truth: Truth) -> list[tuple[int, float, float]]:
+def _bin_probabilities(values: Floats, truth: Truth) -> list[tuple[int, float, float]]:
     """Return the number of pairs, their mean probability and their share of positives, by bins of the probability."""
     places = np.minimum((values * N_BINS).astype(np.int64), N_BINS - 1).ravel()
     counts = np.bincount(places, minlength=N_BINS)
@@ -83,16 +83,19 @@ def _bins(values: Floats, truth: Truth) -> list[tuple[int, float, float]]:
     ]
 
 
-def _judged(measured: dict[str, Row], found: dict[str, Floats], truth: Truth) -> Claim:
-    bins = {name: [b for b in _bins(values, truth) if b[0] >= FEWEST] for name, values in found.items()}
-    farthest = {name: max(abs(mean - frequency) for _, mean, frequency in own) for name, own in bins.items()}
+def _judge(measured: dict[str, Row], probabilities: dict[str, Floats], truth: Truth) -> Claim:
+    bins = {
+        name: [b for b in _bin_probabilities(values, truth) if b[0] >= MIN_PAIRS]
+        for name, values in probabilities.items()
+    }
+    farthest = {name: max(abs(mean - frequency) for _, mean, frequency in rows) for name, rows in bins.items()}
     tests = {
-        f"in every tenth of the sigmoid's range the frequency is within {NEAR} of it": farthest[PAPER] <= NEAR,
+        f"in every tenth of the sigmoid's range the frequency is within {MAX_GAP} of it": farthest[PAPER] <= MAX_GAP,
         "its Brier score is better than that of the category's share": (
             measured[PAPER]["Brier"] < measured[SHARE]["Brier"]
         ),
-        f"its log loss is at most {WORSE} times that of the calibrated probability": (
-            measured[PAPER]["log loss"] <= WORSE * measured[CALIBRATED]["log loss"]
+        f"its log loss is at most {MAX_LOSS_RATIO} times that of the calibrated probability": (
+            measured[PAPER]["log loss"] <= MAX_LOSS_RATIO * measured[CALIBRATED]["log loss"]
         ),
     }
     figures = ", ".join(f"{name} {row['Brier']:.4f} ({row['log loss']:.3f})" for name, row in measured.items())
@@ -105,7 +108,7 @@ def _judged(measured: dict[str, Row], found: dict[str, Floats], truth: Truth) ->
     for name in (PAPER, SHIFTED, CALIBRATED):
         table += [
             {"probability": name, "pairs": n, "mean": round(mean, 4), "frequency": round(frequency, 4)}
-            for n, mean, frequency in _bins(found[name], truth)
+            for n, mean, frequency in _bin_probabilities(probabilities[name], truth)
         ]
     series = [Series(n, [b[1] for b in bins[n]], [b[2] for b in bins[n]]) for n in (PAPER, SHIFTED, CALIBRATED)]
     plot = Plot("probability", "frequency of the category", [*series, Series("perfect", [0.0, 1.0], [0.0, 1.0])])

@@ -23,7 +23,7 @@ from thresher.datasets.corpora.download import KNOWN, check_sha256
 from thresher.datasets.corpora.reuters21578 import COUNTS, DIGEST, digest, find, load, read_reuters, select, split_table
 from thresher.datasets.document import Document
 from thresher.errors import DataError, ParameterError
-from thresher_reproduction.paper_pairs import FEWEST_TEST, FEWEST_TRAINING, draw_pairs
+from thresher_reproduction.paper_pairs import MIN_TEST, MIN_TRAINING, draw_pairs
 
 LARGEST = ["earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "ship", "wheat", "corn"]
 
@@ -440,7 +440,7 @@ def test_test_documents_are_later_than_training_documents() -> None:
 
 def test_documents_of_pairs_keep_only_the_chosen_categories() -> None:
     for pair in draw_pairs(collection(), choice="random"):
-        for part, fewest in ((pair.train, FEWEST_TRAINING), (pair.test, FEWEST_TEST)):
+        for part, fewest in ((pair.train, MIN_TRAINING), (pair.test, MIN_TEST)):
             names = [name for document in part for name in document.categories]
             assert set(names) == set(pair.categories)
             assert min(names.count(name) for name in pair.categories) >= fewest
