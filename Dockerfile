@@ -6,10 +6,12 @@ FROM python:3.13-slim AS build
 ARG NUMBA_CPU_NAME=x86-64-v3
 ENV NUMBA_CPU_NAME=$NUMBA_CPU_NAME NUMBA_CPU_FEATURES="" NUMBA_CACHE_DIR=/opt/thresher/kernels
 WORKDIR /source
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE ./
+COPY requirements/run.txt ./requirements/
 COPY src ./src
 RUN python -m venv /opt/thresher \
-    && /opt/thresher/bin/pip install --no-cache-dir --disable-pip-version-check -c constraints.txt '.[serve]'
+    && /opt/thresher/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements/run.txt \
+    && /opt/thresher/bin/pip install --no-cache-dir --disable-pip-version-check --no-deps .
 # Each verb compiles the kernels that it needs, and keeps them in the folder of NUMBA_CACHE_DIR.
 WORKDIR /warm
 RUN printf '{"text": "The lamp outside my house is dark again", "accept": ["lighting"]}\n' > corrections.jsonl \

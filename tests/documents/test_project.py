@@ -11,6 +11,7 @@ import pytest
 import thresher
 from faults.harness import new_draw
 from support.paths import ROOT
+from support.pinned import pinned_versions
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
@@ -88,7 +89,7 @@ FLOORS = {"fastapi": "0.132", "starlette": "1.3.1", "h11": "0.16", "pyarrow": "1
 def test_packages_with_known_faults_are_not_taken() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     wanted = {part.split(">=")[0]: part.split(">=")[1] for part in [*extras["serve"], *extras["parquet"]]}
-    pinned = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().splitlines() if "==" in line)
+    pinned = pinned_versions()
     for name, floor in FLOORS.items():
         assert as_numbers(wanted[name]) >= as_numbers(floor), name
         assert as_numbers(pinned[name]) >= as_numbers(floor), name

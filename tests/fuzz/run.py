@@ -51,7 +51,7 @@ def main() -> int:
         by_name = {one.name: one.data for one in inputs(asked.target)}
         target(asked.target)(asked.input.read_bytes() if asked.kept is None else by_name[asked.kept])
     elif find_spec("atheris") is None:
-        print("fuzzing needs atheris (pip install -e '.[soak]')")
+        print("fuzzing needs atheris (pip install -r requirements/soak.txt)")
         return 2
     else:
         return drive(asked.target, asked.seconds, asked.work / asked.target, asked.keep)

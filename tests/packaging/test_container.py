@@ -33,7 +33,7 @@ def test_a_linter_finds_nothing_in_the_dockerfile() -> None:
 
 def test_the_image_gets_what_it_copies_and_nothing_else() -> None:
     copied = {source.removeprefix("./") for name, rest in stages()[0] if name == "COPY" for source in rest.split()[:-1]}
-    assert copied == {"pyproject.toml", "constraints.txt", "README.md", "LICENSE", "src"}
+    assert copied == {"pyproject.toml", "requirements/run.txt", "README.md", "LICENSE", "src"}
     assert all((ROOT / source).exists() for source in copied)
     lines = (ROOT / ".dockerignore").read_text().splitlines()
     assert lines[1] == "*"

@@ -12,12 +12,15 @@ from email.message import Message
 from importlib.metadata import distributions as installed_distributions
 from pathlib import Path
 
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
 
 import thresher
 import thresher_reproduction
 from support.installed import distributions
 from support.paths import ROOT
+from support.pinned import LOCKS, pinned_versions
 
 PACKAGE = ROOT / "src" / "thresher"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -57,7 +60,7 @@ def test_the_sdist_holds_all_that_its_tests_need() -> None:
     built = distributions().sdist.stat().st_mtime
     for folder in ("src", "reproduction", "tests", "docs", "examples", "tools", "benchmarks", ".ci", ".github"):
         assert {f"{folder}/{name}" for name in files_in(ROOT / folder, built)} <= names
-    for name in ("pyproject.toml", "constraints.txt", "Makefile", "README.md", "CHANGELOG.md", "Dockerfile"):
+    for name in ("pyproject.toml", "requirements/dev.txt", "Makefile", "README.md", "CHANGELOG.md", "Dockerfile"):
         assert name in names
     kept = (".gitignore", "PKG-INFO", ".dockerignore", "CONTRIBUTING.md", "LICENSE", "mkdocs.yml")
     assert {name for name in names if "/" not in name} <= {path.name for path in ROOT.iterdir()} | set(kept)
@@ -98,9 +101,43 @@ def test_the_reproduction_is_a_distribution_with_the_same_version(tmp_path: Path
 def test_every_pinned_package_takes_the_oldest_python() -> None:
     """Debian 12 has Python 3.11.2: a package that needs 3.11.5 would end the set-up there."""
     oldest = PROJECT["requires-python"].removeprefix(">=") + ".0"
-    pinned = {line.partition("==")[0].lower() for line in (ROOT / "constraints.txt").read_text().splitlines()}
-    found = [one for one in installed_distributions() if one.metadata["Name"].lower() in pinned]
-    assert len(found) > 50
-    described = [one.metadata for one in found if "Requires-Python" in one.metadata]
+    pinned = pinned_versions()
+    installed = [one for one in installed_distributions() if canonicalize_name(one.metadata["Name"]) in pinned]
+    assert len(installed) > 50
+    described = [one.metadata for one in installed if "Requires-Python" in one.metadata]
     wanted = {metadata["Name"]: metadata["Requires-Python"] for metadata in described}
     assert {name: needs for name, needs in wanted.items() if not SpecifierSet(needs).contains(oldest)} == {}
+
+
+def test_every_requirement_is_pinned_with_hashes() -> None:
+    assert [path.stem for path in LOCKS] == ["bench", "dev", "release", "run", "soak"]
+    for path in LOCKS:
+        entries = re.split(r"\n(?=\S)", path.read_text().strip())
+        assert not [entry for entry in entries if not re.match(r"\S+==\S+.*\\\n +--hash=sha256:", entry)], path.name
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
+    wanted = {
+        "run": [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["serve"]],
+        "dev": [
+            *PROJECT["dependencies"],
+            *(need for extra, needs in PROJECT["optional-dependencies"].items() if extra != "all" for need in needs),
+            *(need for group in groups["dev"] for need in groups[group["include-group"]]),
+        ],
+        **{group: groups[group] for group in ("bench", "soak", "release")},
+    }
+    for lock, needs in wanted.items():
+        pinned = pinned_versions(lock)
+        for need in map(Requirement, needs):
+            assert need.specifier.contains(pinned[canonicalize_name(need.name)]), (lock, need)
+
+
+def test_the_locks_agree_with_each_other() -> None:
+    pinned = pinned_versions()
+    for path in LOCKS:
+        versions = pinned_versions(path.stem)
+        assert {name: version for name, version in versions.items() if pinned.get(name, version) != version} == {}
+
+
+def test_a_user_is_offered_no_extra_for_developers() -> None:
+    assert set(PROJECT["optional-dependencies"]) == {
+        "serve", "report", "sklearn", "parquet", "zstd", "lemmas", "cluster", "all",
+    }  # fmt: skip

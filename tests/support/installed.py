@@ -17,6 +17,7 @@ import pytest
 
 from support.command_line import Ended
 from support.paths import ROOT
+from support.pinned import constraints
 
 _UNREACHABLE = re.compile(r"NewConnectionError|ConnectTimeoutError|ReadTimeoutError|ProxyError|name resolution")
 _keep: list["TemporaryDirectory[str]"] = []
@@ -123,9 +124,11 @@ def new_environment(extra: str = "") -> Environment:
 def install(environment: Environment, extra: str = "") -> None:
     """Install the wheel from the package index, with an extra; skip the test where no index can be reached."""
     wheel = f"{distributions().wheel}[{extra}]" if extra else str(distributions().wheel)
+    pins = environment.root / "constraints.txt"
+    pins.write_text(constraints())
     ended = subprocess.run(
         [sys.executable, "-m", "pip", "--python", environment.bin / "python", "install", "--quiet", "--no-compile",
-         "--disable-pip-version-check", "--constraint", ROOT / "constraints.txt", wheel],
+         "--disable-pip-version-check", "--constraint", pins, wheel],
         capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     if ended.returncode and _UNREACHABLE.search(ended.stderr):
