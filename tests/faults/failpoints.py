@@ -96,7 +96,7 @@ def _stops(reached: Callable[[str], None]) -> int:
 
 
 def _in_snapshots(reached: Callable[[str], None]) -> None:
-    after(atomic_file, "_created", lambda: reached("snapshot_open"))
+    after(atomic_file, "_create_temporary", lambda: reached("snapshot_open"))
     before(Path, "replace", lambda *_: reached("snapshot_before_rename"))
     whole = io.whole_file  # type: ignore[attr-defined]
 

@@ -26,7 +26,7 @@ from thresher.model.thresholds import Scores, Truth, tune_thresholds
 from thresher.rows.folds import folds
 from thresher.rows.labels import as_truth, listed_labels, number_categories
 from thresher.rows.validation import select_rows
-from thresher.support.progress import Report, reporter
+from thresher.support.progress import Report, make_reporter
 from thresher.text.analysers import Text
 from thresher.text.vectorizer import TextFeatures
 
@@ -181,7 +181,7 @@ def _learners(
     count, parts = settings.folds, folds(truth, settings.folds)
     for fold in range(count):
         taught = np.flatnonzero((parts != fold) & ~left_out)
-        progress = reporter(f"judge {fold + 1}/{count}", report)
+        progress = make_reporter(f"judge {fold + 1}/{count}", report)
         learner = new_learner(settings)
         own = listed_labels([labels[i] for i in taught])
         learner.fit_rows(select_rows(rows, taught), own, truth.shape[1], progress)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from thresher.support.filesystem import anyone_may_write, file_system_of, find_distrust, is_remote
+from thresher.support.filesystem import find_distrust, find_file_system, is_remote, is_world_writable
 
 _LITTLE_ROOM = 100 * 10**6  # bytes
 
@@ -43,14 +43,14 @@ def _owners(places: list[Path]) -> Check:
 
 
 def _permissions(places: list[Path]) -> Check:
-    open_to_all = [path for path in places if anyone_may_write(path)]
+    open_to_all = [path for path in places if is_world_writable(path)]
     if not open_to_all:
         return Check("permissions", "nobody else may write", True)
     return Check("permissions", f"anyone may write to {open_to_all[0]}", False, f"chmod o-w {open_to_all[0]}")
 
 
 def _file_system(place: Path) -> Check:
-    kind = file_system_of(place)
+    kind = find_file_system(place)
     if is_remote(kind):
         return Check("file system", kind, False, "name a local folder with --journal (or: --journal-anyway)")
     return Check("file system", kind or "unknown", True if kind else None)

@@ -15,7 +15,7 @@ from thresher.cli.console import Shell
 from thresher.cli.exit_codes import OutputError, UsageError
 from thresher.cli.loading import open_journaled_model, report_saved_on_failure
 from thresher.cli.options import JournalAnywayOption, JournalOption, ModelArgument, whole_number
-from thresher.support.units import counted
+from thresher.support.units import pluralize
 
 if TYPE_CHECKING:
     from thresher.journal.journal import Journal
@@ -54,7 +54,7 @@ def undo(
     if shell.json:
         shell.emit({"undone": list(found.values()), "digest_before": before, "digest": digest, "model": str(model)})
         return
-    shell.say(f"Undid {counted(len(found), 'correction', 'corrections') if number is None else f'record {number}'}")
+    shell.say(f"Undid {pluralize(len(found), 'correction', 'corrections') if number is None else f'record {number}'}")
     shell.say(f"Wrote {model} (digest {before[:12]} before, {digest[:12]} now)")
 
 
@@ -217,11 +217,17 @@ def _running_backup(shell: Shell, journal: Path, folder: Path, where: dict[str, 
 
 def _move(folder: Path, whole: Path) -> None:
     """Move a folder atomically, also to another disk."""
-    from thresher.support.atomic_file import lock_folder, remove_halves, sync_folder, whole_file, whole_folder
+    from thresher.support.atomic_file import (
+        lock_folder,
+        remove_unfinished_folders,
+        sync_folder,
+        whole_file,
+        whole_folder,
+    )
 
     locked = lock_folder(folder)  # the service removes folders that are not locked
     try:
-        remove_halves(whole.parent)
+        remove_unfinished_folders(whole.parent)
         try:
             folder.rename(whole)
             sync_folder(whole.parent)

@@ -18,7 +18,7 @@ from thresher.cli.options import (
     Read,
 )
 from thresher.cli.output_files import check_model_output
-from thresher.support.units import counted
+from thresher.support.units import pluralize
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
@@ -60,7 +60,7 @@ def learn(
         with open_journaled_model(model, shell, new=new, folder=journal, anyway=journal_anyway) as journaled_model:
             categorizer = deepcopy(journaled_model.model)
             before, known, right_before = _tried(categorizer, corrections)
-            count = counted(len(corrections), "correction", "corrections")
+            count = pluralize(len(corrections), "correction", "corrections")
             with report_saved_on_failure(journaled_model, shell, count):
                 for correction in corrections:
                     correction.keep(journaled_model, user)
@@ -90,7 +90,7 @@ def _show(shell: Shell, record: dict[str, Any]) -> None:
         shell.emit(record)
         return
     decided = f"{record['right_before']:,} decided so before, {record['right_now']:,} now"
-    shell.say(f"Learned {counted(record['documents'], 'correction', 'corrections')}: {decided}")
+    shell.say(f"Learned {pluralize(record['documents'], 'correction', 'corrections')}: {decided}")
     if record["new_categories"]:
         shell.say(f"New categories: {', '.join(record['new_categories'])}")
     digests = f"digest {record['digest_before'][:12]} before, {record['digest'][:12]} now"

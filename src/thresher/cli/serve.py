@@ -12,7 +12,7 @@ from thresher.cli.exit_codes import UsageError
 from thresher.cli.loading import import_numba
 from thresher.cli.options import JournalAnywayOption, Read, text_documents, whole_number
 from thresher.errors import DataError, JournalBusyError, MissingPackageError, TextError
-from thresher.support.units import counted
+from thresher.support.units import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -107,8 +107,8 @@ def _say(shell: Shell, url: str, token: str | None, service: "Service") -> None:
         shell.flush()
         return
     shell.say(f"Open {address}")
-    known = counted(len(journaled_model.model.categories), "category", "categories")
-    known = f"{known}, {counted(journaled_model.position, 'record', 'records')} in {journaled_model.journal.folder}"
+    known = pluralize(len(journaled_model.model.categories), "category", "categories")
+    known = f"{known}, {pluralize(journaled_model.position, 'record', 'records')} in {journaled_model.journal.folder}"
     shell.say(f"{journaled_model.path.name}: {known} (Ctrl-C ends it)", "dim")
     shell.flush()
 
@@ -209,7 +209,7 @@ def _train(shell: Shell, documents: "list[Document]", path: Path) -> None:
     with shell.progress() as progress:
         model = Categorizer().fit([d.content for d in documents], [d.categories for d in documents], progress=progress)
     model.save(path)
-    known = counted(len(model.categories), "category", "categories")
+    known = pluralize(len(model.categories), "category", "categories")
     shell.remark(f"learned {len(documents):,} documents in {known}, and wrote {path}")
 
 

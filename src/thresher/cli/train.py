@@ -20,7 +20,7 @@ from thresher.cli.options import (
     whole_number,
 )
 from thresher.cli.output_files import check_model_output, size_of
-from thresher.support.units import counted
+from thresher.support.units import pluralize
 
 _FEW_FEATURES = 100
 
@@ -175,7 +175,7 @@ def _show(
         shell.emit(shown | {name: evaluation.summary() for name, evaluation in found.items()})
         return
     shell.say(
-        f"Learned {shown['documents']:,} documents: {counted(shown['categories'], 'category', 'categories')}, "
+        f"Learned {shown['documents']:,} documents: {pluralize(shown['categories'], 'category', 'categories')}, "
         f"{shown['features']:,} features, {shown['passes']} passes in {shown['seconds']:.1f} s"
     )
     shell.say(f"Mistakes: {shown['first_mistakes']:,} in the first pass, {shown['last_mistakes']:,} in the last")

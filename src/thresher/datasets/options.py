@@ -8,7 +8,7 @@ from thresher.support.settings import (
     SWITCH,
     Rule,
     check_settings,
-    document,
+    document_settings,
     one_of,
     optional,
     setting,
@@ -24,7 +24,7 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and value != ""
 
 
-@document
+@document_settings
 @dataclass(frozen=True)
 class ReadOptions:
     """The options for reading a corpus; each reader uses those that apply to it.

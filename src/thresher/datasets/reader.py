@@ -25,7 +25,7 @@ from thresher.datasets.formats.plain_text import read_libmultilabel, read_plain
 from thresher.datasets.lines import Lines
 from thresher.datasets.options import ReadOptions
 from thresher.errors import DataError, ParameterError
-from thresher.support.units import counted
+from thresher.support.units import pluralize
 
 Found = Iterator[Document | DataError]
 SHOWN = 10
@@ -301,7 +301,7 @@ class Look(NamedTuple):
         excerpt = " ".join(self.first.text.split())[:100]
         return (
             f"{self.name}: {self.format}{chosen}\n"
-            f"{count} have {counted(len(self.categories), 'category', 'categories')}: {common}{more}\n"
+            f"{count} have {pluralize(len(self.categories), 'category', 'categories')}: {common}{more}\n"
             f"the first: {', '.join(self.first.categories) or 'no category'}: {excerpt}"
         )
 

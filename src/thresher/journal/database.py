@@ -15,7 +15,7 @@ from thresher.journal.lock import LOCK, note_closed, note_open, take_lock
 from thresher.journal.record import DamagedError
 from thresher.journal.schema import set_up
 from thresher.support.atomic_file import sync_folder
-from thresher.support.filesystem import file_system_of, find_distrust, is_remote
+from thresher.support.filesystem import find_distrust, find_file_system, is_remote
 
 FILE = "journal.sqlite3"
 ADDRESS = "service.json"  # the address of the service that holds the journal, for the command line
@@ -74,7 +74,7 @@ class Database:
 
     def _check_place(self) -> None:
         """Raise a JournalError if locks may not work in the folder, or other users could have put files into it."""
-        kind = file_system_of(self.folder)
+        kind = find_file_system(self.folder)
         if is_remote(kind) and not self.anyway:
             risk = "is not known to be local, and its locks and syncs may not hold"
             advice = "keep the journal on a local disk with {folder}, or take the risk with {anyway=True}"

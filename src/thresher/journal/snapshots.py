@@ -9,7 +9,7 @@ from pathlib import Path
 from thresher.categorizer import Categorizer
 from thresher.errors import JournalError, LemmatizerError, ModelFileError
 from thresher.journal.journal import Journal
-from thresher.support.atomic_file import remove_folder_left, remove_halves, whole_file, whole_folder
+from thresher.support.atomic_file import remove_leftover_folder, remove_unfinished_folders, whole_file, whole_folder
 
 SHARED = 0o640  # widest permissions of a snapshot
 _FACT = "snapshots"  # name of the fact in the journal
@@ -97,9 +97,9 @@ def remove_undone_snapshots(journal: Journal) -> None:
 
 def remove_unfinished_backups(journal: Journal) -> None:
     """Remove backups that were not finished or not moved away, unless a process is copying them; call it at start."""
-    remove_halves(journal.folder)
+    remove_unfinished_folders(journal.folder)
     for path in journal.folder.glob(".backup-*"):
-        remove_folder_left(path)
+        remove_leftover_folder(path)
 
 
 def backup(journal: Journal, folder: str | os.PathLike[str]) -> None:

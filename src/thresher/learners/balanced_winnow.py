@@ -10,10 +10,10 @@ from thresher.kernels.dense_weights import BALANCED_WINNOW, Steps
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.learners.settings import WinnowSettings
 from thresher.learners.step_sizes import multiplicative_steps
-from thresher.support.settings import document
+from thresher.support.settings import document_settings
 
 
-@document
+@document_settings
 @dataclass(kw_only=True, eq=False)
 class BalancedWinnow(WinnowSettings, MistakeDrivenLearner):
     """Balanced Winnow (section 3); with its default settings it is the paper's best version, BalancedWinnow+.

@@ -28,12 +28,12 @@ from thresher.learners.training import (
 from thresher.rows.labels import as_labels, count_categories, count_positives
 from thresher.rows.validation import as_rows, check_numbers, to_strengths
 from thresher.support.parallel import count_threads
-from thresher.support.settings import MAX_NUMBER, document
+from thresher.support.settings import MAX_NUMBER, document_settings
 
 Train = Callable[[Examples, Plan, int, Report | None], tuple[DenseWeights | SparseWeights, History]]
 
 
-@document
+@document_settings
 @dataclass(kw_only=True, eq=False)
 class MistakeDrivenLearner(MistakeRule):
     """A linear learner for many categories that changes its weights only on mistakes (sections 3 and 4).

@@ -11,10 +11,10 @@ from thresher.kernels.dense_weights import Rule, Steps, weight_after_one_step
 from thresher.learners.dense_weights import Start
 from thresher.learners.settings import LearnerSettings
 from thresher.learners.training import Discarding, Schedule
-from thresher.support.settings import check_settings, document
+from thresher.support.settings import check_settings, document_settings
 
 
-@document
+@document_settings
 @dataclass(kw_only=True, eq=False)
 class MistakeRule(LearnerSettings):
     """The rule of a learner: starting weights, mistakes, steps, and when features are discarded.

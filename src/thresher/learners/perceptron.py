@@ -10,10 +10,10 @@ from thresher.kernels.dense_weights import PERCEPTRON, Steps
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.learners.settings import PerceptronSettings
 from thresher.learners.step_sizes import additive_steps
-from thresher.support.settings import document
+from thresher.support.settings import document_settings
 
 
-@document
+@document_settings
 @dataclass(kw_only=True, eq=False)
 class Perceptron(PerceptronSettings, MistakeDrivenLearner):
     """The Perceptron as in the paper (section 3), with an additive step that does not depend on the strengths.

@@ -12,10 +12,10 @@ from thresher.kernels.dense_weights import POSITIVE_WINNOW, Steps
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.learners.settings import PositiveWinnowSettings
 from thresher.learners.step_sizes import multiplicative_steps
-from thresher.support.settings import document
+from thresher.support.settings import document_settings
 
 
-@document
+@document_settings
 @dataclass(kw_only=True, eq=False)
 class PositiveWinnow(PositiveWinnowSettings, MistakeDrivenLearner):
     """Positive Winnow (section 3): weights stay positive, so long documents need normalized strengths (section 4.1).

@@ -11,10 +11,10 @@ from thresher.kernels.regularized_winnow import weight_after_one_push
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.learners.dense_weights import Start
 from thresher.learners.settings import RegularizedSettings
-from thresher.support.settings import document
+from thresher.support.settings import document_settings
 
 
-@document
+@document_settings
 @dataclass(kw_only=True, eq=False)
 class RegularizedWinnow(RegularizedSettings, MistakeDrivenLearner):
     """Regularized Winnow (Zhang, 2000), which converges even if no weights separate the documents.

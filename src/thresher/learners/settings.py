@@ -7,7 +7,7 @@ from thresher.support.settings import (
     PAIR,
     SWITCH,
     Rule,
-    document,
+    document_settings,
     either,
     is_number,
     number_above,
@@ -23,7 +23,7 @@ MACHINE = "machine"  # settings that never change the result
 _POSITIVE = number_above(MIN_NUMBER)
 
 
-@document
+@document_settings
 @dataclass(kw_only=True, eq=False, repr=False)
 class LearnerSettings:
     """The settings that all learners have.
@@ -145,7 +145,7 @@ class LearnerSettings:
     )
 
 
-@document
+@document_settings
 @dataclass(kw_only=True, eq=False, repr=False)
 class WinnowSettings(LearnerSettings):
     """The settings of the two Winnows.
@@ -166,7 +166,7 @@ class WinnowSettings(LearnerSettings):
     )
 
 
-@document
+@document_settings
 @dataclass(kw_only=True, eq=False, repr=False)
 class PositiveWinnowSettings(WinnowSettings):
     """The settings of Positive Winnow: shorter steps, and strengths that are normalized.
@@ -179,7 +179,7 @@ class PositiveWinnowSettings(WinnowSettings):
     normalize: bool = True
 
 
-@document
+@document_settings
 @dataclass(kw_only=True, eq=False, repr=False)
 class RegularizedSettings(LearnerSettings):
     """The settings of Regularized Winnow.
@@ -216,7 +216,7 @@ class RegularizedSettings(LearnerSettings):
     )  # fmt: skip
 
 
-@document
+@document_settings
 @dataclass(kw_only=True, eq=False, repr=False)
 class PerceptronSettings(LearnerSettings):
     """The settings of the Perceptron.

@@ -18,7 +18,7 @@ from thresher.model.thread_safety import lesson
 from thresher.model.threshold_tuning import tuned_decisions
 from thresher.rows.labels import listed_labels
 from thresher.rows.spilled import SpillingTexts
-from thresher.support.progress import Report, reporter, watched
+from thresher.support.progress import Report, make_reporter, report_reading
 from thresher.text.analysers import Text
 from thresher.text.batches import batches
 from thresher.text.lemmas import lemmatizers_of
@@ -57,7 +57,7 @@ def fit(
             choice = choose_settings(model.settings, model.given, texts, labels, len(names), progress)
     settings = model.settings.changed(choice.settings)
     features = new_features(settings)
-    rows = features.fit(watched(texts, progress), memory)
+    rows = features.fit(report_reading(texts, progress), memory)
     if len(labels) != len(rows.indptr) - 1:
         raise TextError(f"there are {len(rows.indptr) - 1} texts and {len(labels)} sets of categories")
     if not names:
@@ -68,7 +68,7 @@ def fit(
     del rows  # if strengths are computed, the counts are not needed any more
     learner = new_learner(settings)
     decisions = tuned_decisions(settings, strong, labels, len(names), progress, choice.held_out)
-    learner.fit_rows(strong, listed_labels(labels), len(names), reporter("learn", progress))
+    learner.fit_rows(strong, listed_labels(labels), len(names), make_reporter("learn", progress))
     take(model, Fitted(features, learner, names, choice, decisions, idf, reservoir))
 
 

@@ -17,7 +17,7 @@ from thresher.model.reservoir import Kept, as_rows, kept
 from thresher.model.scoring import strong_rows
 from thresher.model.state import ModelState
 from thresher.rows.labels import as_labels, judgements
-from thresher.support.growable import extended
+from thresher.support.growable import extend
 from thresher.text.analysers import Text
 from thresher.text.batches import batches
 from thresher.text.tfidf import late_frequency
@@ -201,7 +201,7 @@ def with_late_idf(model: ModelState, rows: Rows) -> Rows:
         late = model.idf[-1]
         if model.features.document_counts[len(model.idf) - 1] > 0:  # no feature was added after `fit` so far
             late = late_frequency(model.idf, model.features.n_documents, model.features.document_counts)
-        model.idf = extended(model.idf, new, late)
+        model.idf = extend(model.idf, new, late)
     return rows
 
 

@@ -19,7 +19,7 @@ from thresher.model.settings import WEIGHED
 from thresher.model.state import ModelState
 from thresher.model.thread_safety import looking
 from thresher.rows.validation import row_slices, to_strengths
-from thresher.support.parallel import ahead
+from thresher.support.parallel import map_ahead
 from thresher.text.analysers import Text
 from thresher.text.batches import batches
 from thresher.text.tfidf import weighed
@@ -69,7 +69,7 @@ def scored(
             return [use(model.learner.score_rows(part), np.diff(part.indptr) == 0) for part in parts]
 
     n_threads = 1 if model.features.analyser.remembers else model.features.n_threads
-    yield from chain.from_iterable(ahead(score, batches(texts), n_threads, in_turns=lazily))
+    yield from chain.from_iterable(map_ahead(score, batches(texts), n_threads, in_turns=lazily))
 
 
 def predict(model: ModelState, texts: Iterable[Text]) -> list[list[str]]:

@@ -19,7 +19,7 @@ from thresher.model.threshold_tuning import MOST_TUNED
 from thresher.rows.folds import folds
 from thresher.rows.labels import as_truth, listed_labels
 from thresher.rows.validation import select_rows
-from thresher.support.progress import Report, reporter
+from thresher.support.progress import Report, make_reporter
 from thresher.text.analysers import Text
 
 PAIRS_AND_LETTERS = "words+ngrams:2+chars:4-4"
@@ -318,7 +318,7 @@ class Rounds:
             labels = [sample.labels[i] for i in inside]
             settings = self.settings.changed(chosen | {"max_passes": passes})
             learner = new_learner(fit_to_size(settings, rows.n_features, sample.truth.shape[1]))
-            report = reporter(f"choose: {described(chosen) or self.settings.analyser}", progress)
+            report = make_reporter(f"choose: {described(chosen) or self.settings.analyser}", progress)
             learner.fit_rows(select_rows(rows, inside), listed_labels(labels), sample.truth.shape[1], report)
             self._scores[key] = learner.score_rows(select_rows(rows, outside))
         return self._scores[key]

@@ -18,7 +18,7 @@ from thresher.support.settings import (
     Rule,
     Setting,
     check_settings,
-    document,
+    document_settings,
     number_within,
     one_of,
     setting,
@@ -40,7 +40,7 @@ _ANYTHING = Rule("the name of an analyser, or a function", lambda value: True)
 _IS_SPARSE = Rule("None, True or False", lambda value: value in (None, True, False), "switch")
 
 
-@document
+@document_settings
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:
     """All settings of a model, checked. The settings of its learner are in `parameters`.

@@ -14,7 +14,7 @@ from thresher.model.settings import ModelSettings
 from thresher.rows.folds import folds
 from thresher.rows.labels import as_truth, listed_labels
 from thresher.rows.validation import select_rows
-from thresher.support.progress import Report, reporter
+from thresher.support.progress import Report, make_reporter
 
 MOST_TUNED = 2 * 10**7  # documents x categories of the documents that thresholds are tuned on
 MOST_ACTIVE = 3 * 10**7  # active features of those documents
@@ -73,7 +73,7 @@ def held_out_scores(
         if known and fold in known:
             scores[outside] = known[fold]
         else:
-            report = reporter(f"validate {fold + 1}/{count}", progress)
+            report = make_reporter(f"validate {fold + 1}/{count}", progress)
             scores[outside] = score_fold(numbers[inside], numbers[outside], report)
     return scores
 

@@ -17,7 +17,7 @@ from thresher.learners.dense_weights import DenseWeights, Start
 from thresher.learners.sparse_weights import Entries, SparseWeights
 from thresher.model_file.checks import Arrays, are_counts, are_within, require, stops_of
 from thresher.support.memory import require_memory
-from thresher.support.units import memory_of_machine
+from thresher.support.units import measure_machine_memory
 
 _SPARE = 2**22  # bytes
 _CELLS_AT_ONCE = 2**20  # features x categories whose bits are unpacked at once
@@ -199,7 +199,7 @@ def _unpack_bits(blocks: DenseWeights, bits: NDArray[np.uint8], kind: int) -> No
 def _check_memory(start: Start, n_features: int, n_categories: int) -> None:
     """Refuse weights that do not fit in this machine's memory, before any is allocated."""
     each = 4 + 8 * start.balanced + (start.discard or start.late_zero) + 8 * start.average
-    needed, most = n_features * max(n_categories, 1) * each, memory_of_machine()
+    needed, most = n_features * max(n_categories, 1) * each, measure_machine_memory()
     require(needed <= most, f"its weights take {needed / 1e9:,.1f} GB, and there are {most / 1e9:,.1f} GB of memory")
 
 

@@ -23,7 +23,7 @@ from thresher.learners.settings import (
 )
 from thresher.rows.labels import as_labels
 from thresher.rows.validation import check_structure
-from thresher.support.settings import document
+from thresher.support.settings import document_settings
 
 try:
     from scipy import sparse
@@ -250,7 +250,7 @@ def _canonical(X: Any) -> Any:
     return matrix
 
 
-@document
+@document_settings
 @dataclass(kw_only=True, eq=False, repr=False)
 class BalancedWinnowClassifier(MistakeDrivenClassifier, WinnowSettings):
     """Balanced Winnow (section 3 of the paper) as a scikit-learn classifier; see `thresher.BalancedWinnow`.
@@ -275,7 +275,7 @@ class BalancedWinnowClassifier(MistakeDrivenClassifier, WinnowSettings):
     class_weight: Any = None  # type: ignore[misc]
 
 
-@document
+@document_settings
 @dataclass(kw_only=True, eq=False, repr=False)
 class PositiveWinnowClassifier(MistakeDrivenClassifier, PositiveWinnowSettings):
     """Positive Winnow (section 3 of the paper) as a scikit-learn classifier; see `thresher.PositiveWinnow`.
@@ -301,7 +301,7 @@ class PositiveWinnowClassifier(MistakeDrivenClassifier, PositiveWinnowSettings):
         return tags
 
 
-@document
+@document_settings
 @dataclass(kw_only=True, eq=False, repr=False)
 class PerceptronClassifier(MistakeDrivenClassifier, PerceptronSettings):
     """The paper's Perceptron (section 3) as a scikit-learn classifier; see `thresher.Perceptron`.
@@ -324,7 +324,7 @@ class PerceptronClassifier(MistakeDrivenClassifier, PerceptronSettings):
     class_weight: Any = None  # type: ignore[misc]
 
 
-@document
+@document_settings
 @dataclass(kw_only=True, eq=False, repr=False)
 class RegularizedWinnowClassifier(MistakeDrivenClassifier, RegularizedSettings):
     """Regularized Winnow (Zhang, 2000) as a scikit-learn classifier; see `thresher.RegularizedWinnow`.

@@ -34,13 +34,13 @@ def whole_file(
     final sync of the folder fails, the new file is in place and complete. Temporary files that a killed process left
     for the same path are removed.
     """
-    target = _resolved(path)
+    target = _resolve(path)
     # File names have at most 255 bytes, and the temporary name is longer than the target's.
     begin = f".{target.name[:50]}."
     temporary = target.with_name(f"{begin}{secrets.token_hex(4)}.tmp")
-    _remove_left(target.parent, begin)
-    descriptor = _created(temporary, target, mode)
-    with _held(descriptor):
+    _remove_leftover_files(target.parent, begin)
+    descriptor = _create_temporary(temporary, target, mode)
+    with _hold_lock(descriptor):
         try:
             with os.fdopen(descriptor, "w+b") as file:
                 yield file
@@ -56,7 +56,7 @@ def whole_file(
 
 
 @contextmanager
-def _held(descriptor: int) -> Iterator[None]:
+def _hold_lock(descriptor: int) -> Iterator[None]:
     """Keep a file locked until it is renamed, although it is closed before."""
     if fcntl is None:
         yield
@@ -68,7 +68,7 @@ def _held(descriptor: int) -> Iterator[None]:
         os.close(twin)
 
 
-def _resolved(path: str | os.PathLike[str]) -> Path:
+def _resolve(path: str | os.PathLike[str]) -> Path:
     try:
         return Path(path).resolve()
     except RuntimeError:  # older versions of Python raise this for a loop of links
@@ -83,9 +83,9 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     left in the same parent folder are removed.
     """
     whole = Path(path)
-    remove_halves(whole.parent)
+    remove_unfinished_folders(whole.parent)
     try:
-        half, descriptor = _new_half(whole.parent)
+        half, descriptor = _make_half(whole.parent)
     except OSError as error:  # the user knows only the final folder, not the temporary one
         raise OSError(error.errno, error.strerror, str(whole)) from None
     try:
@@ -99,7 +99,7 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     sync_folder(whole.parent)
 
 
-def _new_half(parent: Path) -> tuple[Path, int]:
+def _make_half(parent: Path) -> tuple[Path, int]:
     """Return a new temporary folder and the descriptor that keeps it locked."""
     while True:
         half = Path(tempfile.mkdtemp(prefix=_HALF, dir=parent))
@@ -111,19 +111,19 @@ def _new_half(parent: Path) -> tuple[Path, int]:
 
 
 def lock_folder(folder: Path) -> int:
-    """Lock a folder and return its descriptor; `remove_folder_left` does not remove it until that is closed."""
+    """Lock a folder and return its descriptor; `remove_leftover_folder` does not remove it until that is closed."""
     descriptor = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0))
     _lock(descriptor)
     return descriptor
 
 
-def remove_halves(parent: Path) -> None:
+def remove_unfinished_folders(parent: Path) -> None:
     """Remove the unfinished folders that killed processes left in `parent` while they were in `whole_folder`."""
     for left in parent.glob(f"{_HALF}*"):
-        remove_folder_left(left)
+        remove_leftover_folder(left)
 
 
-def remove_folder_left(folder: Path) -> None:
+def remove_leftover_folder(folder: Path) -> None:
     """Remove a leftover folder unless a process has locked it or it belongs to another user."""
     if fcntl is None:  # pragma: no cover
         return
@@ -136,12 +136,12 @@ def remove_folder_left(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _created(temporary: Path, target: Path, mode: int | None) -> int:
+def _create_temporary(temporary: Path, target: Path, mode: int | None) -> int:
     """Create, lock and open the temporary file; errors name the target, the only path that the user knows."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
         while True:
-            descriptor = os.open(temporary, flags, _permissions(target, mode))
+            descriptor = os.open(temporary, flags, _choose_permissions(target, mode))
             _lock(descriptor)
             if os.fstat(descriptor).st_nlink:
                 _keep_group(descriptor, target)
@@ -163,7 +163,7 @@ def _keep_group(descriptor: int, target: Path) -> None:
             os.fchmod(descriptor, found.st_mode & 0o707)
 
 
-def _remove_left(folder: Path, begin: str) -> None:
+def _remove_leftover_files(folder: Path, begin: str) -> None:
     """Remove temporary files that no process has locked, because the processes that created them have ended."""
     for path in folder.glob(f"{escape(begin)}{'[0-9a-f]' * 8}.tmp"):
         with suppress(OSError):
@@ -186,7 +186,7 @@ def _lock(descriptor: int, *, wait: bool = True) -> bool:
     return True
 
 
-def _permissions(target: Path, most: int | None) -> int:
+def _choose_permissions(target: Path, most: int | None) -> int:
     try:
         mode = target.stat().st_mode
     except FileNotFoundError:

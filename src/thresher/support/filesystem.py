@@ -22,7 +22,7 @@ _LOCAL_FUSE = {
 MOUNTS = Path("/proc/self/mountinfo")
 
 
-def file_system_of(path: str | os.PathLike[str]) -> str:
+def find_file_system(path: str | os.PathLike[str]) -> str:
     """Return the type of the file system of a path, such as "ext4", or "" if it is unknown."""
     try:
         lines = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
@@ -76,7 +76,7 @@ def find_distrust(folder: Path, user: int | None = None) -> Distrust | None:
     return None
 
 
-def anyone_may_write(path: Path) -> bool:
+def is_world_writable(path: Path) -> bool:
     """Return whether all users of the machine may change a file, or replace the files in a folder."""
     mode = path.stat().st_mode
     return bool(mode & stat.S_IWOTH) and not (stat.S_ISDIR(mode) and mode & stat.S_ISVTX)

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 _GROWTH = 1.5
 
 
-def extended(array: NDArray[Any], count: int, value: Any) -> NDArray[Any]:
+def extend(array: NDArray[Any], count: int, value: Any) -> NDArray[Any]:
     """Return a 1-D array with `count` more entries, all set to `value`.
 
     The returned array has spare capacity, which the next call writes into. So do not use an array after you have
     extended it.
 
-    >>> longer = extended(extended(np.array([1, 2]), 1, 5), 1, 7)
+    >>> longer = extend(extend(np.array([1, 2]), 1, 5), 1, 7)
     >>> longer.tolist()
     [1, 2, 5, 7]
     """
@@ -23,6 +23,6 @@ def extended(array: NDArray[Any], count: int, value: Any) -> NDArray[Any]:
         room = np.empty(int(length * _GROWTH) + 16, dtype=array.dtype)
         room[: len(array)] = array
     elif room.ctypes.data != array.ctypes.data or not room.flags.owndata or not room.flags.writeable:
-        return extended(array.copy(), count, value)
+        return extend(array.copy(), count, value)
     room[len(array) : length] = value
     return room[:length]

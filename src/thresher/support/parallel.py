@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class _AtOnce(Executor):
+class _ImmediateExecutor(Executor):
     """An executor that runs each call immediately, on the calling thread."""
 
     def submit(self, function: Callable[..., Result], /, *given: Any, **more: Any) -> "Future[Result]":
@@ -37,7 +37,7 @@ def thread_pool(n_threads: int) -> Iterator[Executor]:
     try:
         np.empty(n_threads * _ROOM, dtype=np.uint8)
     except MemoryError:
-        yield _AtOnce()
+        yield _ImmediateExecutor()
         return
     try:
         with ThreadPoolExecutor(n_threads) as pool:
@@ -55,14 +55,14 @@ def count_threads(n_threads: int | None) -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def ahead(
+def map_ahead(
     function: Callable[[Item], Result], items: Iterable[Item], n_threads: int, *, in_turns: bool = False
 ) -> Iterator[Result]:
     """Yield function(item) for each item in order, computed by threads that run a few items ahead.
 
     A single item is computed without threads. With `in_turns`, no thread works while the caller handles a result.
 
-    >>> list(ahead(abs, [-1, 2, -3], n_threads=2))
+    >>> list(map_ahead(abs, [-1, 2, -3], n_threads=2))
     [1, 2, 3]
     """
     remaining = iter(items)

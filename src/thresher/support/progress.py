@@ -28,19 +28,19 @@ class Step(NamedTuple):
 Report = Callable[[Step], None]
 
 
-def reporter(stage: str, progress: Report | None) -> Any:
+def make_reporter(stage: str, progress: Report | None) -> Any:
     """Return the callback that a learner reports its progress to, or None if `progress` is None."""
     return None if progress is None else lambda state: progress(Step(stage, *state))
 
 
-def watched(texts: Iterable[Item], progress: Report | None) -> Iterable[Item]:
+def report_reading(texts: Iterable[Item], progress: Report | None) -> Iterable[Item]:
     """Return the texts unchanged; iterating over them reports how many were read."""
     if progress is None or isinstance(texts, str | bytes):
         return texts
-    return _counted(texts, progress)
+    return _yield_counted(texts, progress)
 
 
-def _counted(texts: Iterable[Item], progress: Report) -> Iterator[Item]:
+def _yield_counted(texts: Iterable[Item], progress: Report) -> Iterator[Item]:
     total = len(texts) if isinstance(texts, Sequence) else 0
     for done, text in enumerate(texts, 1):
         yield text

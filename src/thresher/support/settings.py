@@ -89,7 +89,7 @@ def check_values(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
 Kind = TypeVar("Kind", bound=type)
 
 
-def document(kind: Kind) -> Kind:
+def document_settings(kind: Kind) -> Kind:
     """Write the settings of a dataclass into its docstring, in place of the line that refers to them; a decorator."""
     lines = (kind.__doc__ or "").split("\n")
     for number, line in enumerate(lines):

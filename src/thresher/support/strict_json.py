@@ -41,11 +41,11 @@ def parse(source: bytes | str, *, max_digits: int | None = None) -> Any:
     >>> parse(b'{"text": "oil"}')
     {'text': 'oil'}
     """
-    text = _decoded(source) if isinstance(source, bytes) else source
+    text = _decode(source) if isinstance(source, bytes) else source
     if text.startswith("\ufeff"):
         raise JsonError("it begins with a byte order mark (leave it out)", 0)
     try:
-        value, end = _decoder(max_digits).raw_decode(text, len(text) - len(text.lstrip(_SPACES)))
+        value, end = _make_decoder(max_digits).raw_decode(text, len(text) - len(text.lstrip(_SPACES)))
     except JsonError:
         raise
     except json.JSONDecodeError as error:
@@ -74,10 +74,10 @@ def is_deeper(value: Any, max_depth: int) -> bool:
 
 def check_keys(source: bytes | str) -> None:
     """Raise a JsonError if a key occurs twice in an object of a text that another parser has accepted."""
-    _decoder(None).decode(_decoded(source) if isinstance(source, bytes) else source)
+    _make_decoder(None).decode(_decode(source) if isinstance(source, bytes) else source)
 
 
-def _decoded(source: bytes) -> str:
+def _decode(source: bytes) -> str:
     try:
         return source.decode()
     except UnicodeDecodeError as error:
@@ -85,10 +85,10 @@ def _decoded(source: bytes) -> str:
 
 
 @cache
-def _decoder(max_digits: int | None) -> json.JSONDecoder:
-    bounded = None if max_digits is None else partial(_bounded, max_digits=max_digits)
+def _make_decoder(max_digits: int | None) -> json.JSONDecoder:
+    bounded = None if max_digits is None else partial(_parse_integer, max_digits=max_digits)
     return json.JSONDecoder(
-        parse_constant=_refuse_constant, object_pairs_hook=_unique, parse_int=bounded, parse_float=_finite
+        parse_constant=_refuse_constant, object_pairs_hook=_build_object, parse_int=bounded, parse_float=_parse_float
     )
 
 
@@ -96,7 +96,7 @@ def _refuse_constant(name: str) -> Never:
     raise JsonError(f"number {name} is not finite")
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
         seen: set[str] = set()
@@ -107,13 +107,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return result
 
 
-def _bounded(digits: str, max_digits: int) -> int:
+def _parse_integer(digits: str, max_digits: int) -> int:
     if len(digits) > max_digits:
         raise JsonError("a number is out of range", quoted=digits)
     return int(digits)
 
 
-def _finite(digits: str) -> float:
+def _parse_float(digits: str) -> float:
     number = float(digits)
     if not isfinite(number):
         raise JsonError("a number is not finite", quoted=digits)

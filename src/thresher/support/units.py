@@ -27,10 +27,10 @@ def parse_size(size: str | int, name: str = "size") -> int:
     return int(float(found[1]) * _UNITS[found[2]])
 
 
-def counted(number: int, one: str, many: str) -> str:
+def pluralize(number: int, one: str, many: str) -> str:
     """Return a number with its noun, in the singular or plural.
 
-    >>> counted(1, "record", "records"), counted(1200, "record", "records")
+    >>> pluralize(1, "record", "records"), pluralize(1200, "record", "records")
     ('1 record', '1,200 records')
     """
     return f"{number:,} {one if number == 1 else many}"
@@ -45,7 +45,7 @@ def format_percent(value: float | None, missing: str = "–") -> str:
     return missing if value is None or isnan(value) else f"{100 * value:.1f}"
 
 
-def memory_of_machine() -> int:
+def measure_machine_memory() -> int:
     """Return the memory of this machine or container in bytes, 2**63 if it is unknown."""
     found = [2**63]
     with suppress(AttributeError, ValueError, OSError):

@@ -15,8 +15,8 @@ from thresher.kernels.csr import Rows
 from thresher.kernels.hash_table import add_counts, rows_from_entries
 from thresher.kernels.tokenizer import Tokens
 from thresher.rows.spilled import SpillingArray, documents_with, give_back, joined_rows, release
-from thresher.support.growable import extended
-from thresher.support.parallel import ahead, count_threads
+from thresher.support.growable import extend
+from thresher.support.parallel import count_threads, map_ahead
 from thresher.text.analysers import Analyser, Part, Text
 from thresher.text.batches import batches
 from thresher.text.feature_checks import CONSTANT, MOST_COUNTED, is_count, is_name
@@ -254,7 +254,7 @@ class TextFeatures:
         """Set the document counts of new features to 0, as no document of `fit` had them."""
         new = self.vocabulary.count - len(self.document_counts)
         if new > 0:
-            self.document_counts = extended(self.document_counts, new, 0)
+            self.document_counts = extend(self.document_counts, new, 0)
 
     def forget(self, count: int) -> None:
         """Keep only the first `count` features."""
@@ -270,7 +270,7 @@ class TextFeatures:
         def analyse(batch: list[Text]) -> list[Numbered]:
             return [_numbered(tokens, vocabulary, grow) for tokens in self.analyser(batch)]
 
-        for parts in ahead(analyse, batches(texts, most), 1 if self.analyser.remembers else self.n_threads):
+        for parts in map_ahead(analyse, batches(texts, most), 1 if self.analyser.remembers else self.n_threads):
             if grow:
                 _number_new(parts, vocabulary)
             merged, documents = _merged(parts)

@@ -7,7 +7,7 @@ from typing import Any
 
 from thresher.journal.journaled_model import JournaledModel
 from thresher.journal.snapshots import backup
-from thresher.support.atomic_file import remove_folder_left
+from thresher.support.atomic_file import remove_leftover_folder
 from thresher.web.errors import Problem
 
 FETCHED_WITHIN = 60.0  # seconds in which the process that moves a temporary backup locks it
@@ -27,7 +27,7 @@ class Backups:
         folder = journaled_model.journal.folder
         for old, since in list(self._temporary.items()):
             if time.monotonic() - since > FETCHED_WITHIN:
-                remove_folder_left(folder / old)
+                remove_leftover_folder(folder / old)
                 del self._temporary[old]
         name = f"{'.' if temporary else ''}backup-{secrets.token_hex(6)}"
         try:

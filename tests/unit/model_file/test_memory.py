@@ -120,7 +120,7 @@ def test_weights_that_do_not_fit_into_the_machine_are_refused_soon(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packed = large(20_000, 2000, **DENSE)
-    monkeypatch.setattr(learner_packing, "memory_of_machine", lambda: 13 * 20_000 * 2000 - 1)
+    monkeypatch.setattr(learner_packing, "measure_machine_memory", lambda: 13 * 20_000 * 2000 - 1)
     refused(tmp_path / "m", packed, r"its weights take 0\.5 GB")
 
 

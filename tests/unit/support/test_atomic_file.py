@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from support.open_files import no_more_open_files
-from thresher.support.atomic_file import lock_folder, remove_folder_left, sync_folder, whole_file, whole_folder
+from thresher.support.atomic_file import lock_folder, remove_leftover_folder, sync_folder, whole_file, whole_folder
 
 
 def write(path: Path, content: bytes = b"new") -> None:
@@ -442,17 +442,17 @@ def test_only_a_free_folder_of_ours_is_removed(tmp_path: Path, monkeypatch: pyte
     folder, link = tmp_path / "folder", tmp_path / "link"
     (folder / "deep").mkdir(parents=True)
     link.symlink_to(folder)
-    remove_folder_left(link)
+    remove_leftover_folder(link)
     descriptor = lock_folder(folder)
-    remove_folder_left(folder)
+    remove_leftover_folder(folder)
     os.close(descriptor)
     with monkeypatch.context() as patch:
         patch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-        remove_folder_left(folder)
+        remove_leftover_folder(folder)
     assert folder.exists()
     with no_more_open_files():
-        remove_folder_left(folder)
-        remove_folder_left(folder)
+        remove_leftover_folder(folder)
+        remove_leftover_folder(folder)
     assert not folder.exists()
 
 

@@ -16,7 +16,7 @@ from support.command_line import Run, said
 from thresher.errors import JournalError
 from thresher.journal.journal import Journal
 from thresher.journal.journaled_model import JournaledModel, journal_folder
-from thresher.support.filesystem import anyone_may_write, file_system_of, is_remote
+from thresher.support.filesystem import find_file_system, is_remote, is_world_writable
 
 MOUNTS = """
 23 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
@@ -50,12 +50,12 @@ def model(tmp_path: Path) -> Path:
     ],
 )  # fmt: skip
 def test_a_path_lies_on_the_innermost_file_system(mounts: Path, path: str, kind: str) -> None:
-    assert file_system_of(path) == kind
+    assert find_file_system(path) == kind
 
 
 def test_where_the_system_does_not_tell_nothing_is_said(mounts: Path) -> None:
     mounts.unlink()
-    assert file_system_of("/") == ""
+    assert find_file_system("/") == ""
 
 
 @pytest.mark.parametrize("kind", ["nfs4", "cifs", "9p", "vboxsf", "gpfs", "beegfs", "orangefs", "lustre", "fuse"])
@@ -82,8 +82,8 @@ def test_a_journal_is_kept_on_a_network_only_if_the_user_insists(
     model: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("thresher.journal.database.file_system_of", lambda folder: kind)
-        with pytest.raises(JournalError, match=f"its file system, {kind}, is not known to be local.*--journal-anyway"):
+        patch.setattr("thresher.journal.database.find_file_system", lambda folder: kind)
+        with pytest.raises(JournalError, match=f"its file system, {kind}, is not known to be local.*anyway=True"):
             JournaledModel(model)
         JournaledModel(model, anyway=True).close()
         with pytest.raises(JournalError, match=kind):
@@ -94,7 +94,7 @@ def test_a_journal_is_kept_on_a_network_only_if_the_user_insists(
 def test_every_verb_that_opens_a_journal_takes_the_risk_if_asked(
     called: Run, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("thresher.journal.database.file_system_of", lambda folder: "fuse.s3fs")
+    monkeypatch.setattr("thresher.journal.database.find_file_system", lambda folder: "fuse.s3fs")
     data, copy = model.with_name("data.jsonl"), model.with_name("copy")
     data.write_text('{"text": "crude oil", "accept": ["energy"]}\n{"text": "wheat", "accept": ["grain"]}\n')
     learn = ["learn", model, data]
@@ -124,7 +124,7 @@ def test_a_folder_that_anyone_may_write_to_takes_no_journal(called: Run, model: 
     folder = journal_folder(model)
     for mode in (0o777, 0o1777, 0o702):
         folder.chmod(mode)
-        advice = f"chmod go-w {folder}, or take the risk with --journal-anyway"
+        advice = f"chmod go-w {folder}, or take the risk with anyway=True"
         with pytest.raises(JournalError, match=rf"{folder}: anyone may write to it \({advice}\)$"):
             JournaledModel(model)
         assert checks(called, model)["journal"]["advice"] == f"chmod go-w {folder}"
@@ -228,10 +228,10 @@ def test_what_another_user_put_into_a_folder_is_named_though_the_folder_is_safe_
 @pytest.mark.parametrize(("mode", "open_to_all"), [(0o755, False), (0o775, False), (0o757, True), (0o1777, False)])
 def test_anyone_may_write_to_what_is_open_to_all(tmp_path: Path, mode: int, open_to_all: bool) -> None:
     tmp_path.chmod(mode)
-    assert anyone_may_write(tmp_path) == open_to_all
+    assert is_world_writable(tmp_path) == open_to_all
     (tmp_path / "a").touch()
     (tmp_path / "a").chmod(0o646)
-    assert anyone_may_write(tmp_path / "a")
+    assert is_world_writable(tmp_path / "a")
 
 
 def checks(called: Run, model: Path, code: int = 1) -> dict[str, dict[str, Any]]:
@@ -264,7 +264,7 @@ def test_whatever_is_wrong_with_the_place_is_named(called: Run, model: Path, mon
         assert (found["found"], found["good"]) == (f"anyone may write to {path}", False)
         path.chmod(mode)
     with monkeypatch.context() as patch:
-        patch.setattr("thresher.cli.doctor_checks.file_system_of", lambda place: "nfs")
+        patch.setattr("thresher.cli.doctor_checks.find_file_system", lambda place: "nfs")
         assert "--journal" in checks(called, model)["file system"]["advice"]
     real = os.statvfs(model)
     for change, word in (({"f_favail": 0}, "inodes"), ({"f_bavail": 10}, "0 MB")):

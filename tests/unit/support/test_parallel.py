@@ -93,7 +93,7 @@ def test_no_thread_looks_at_a_model_while_who_asked_it_may_teach_it() -> None:
         assert not asked.is_set()
         return item
 
-    for number, item in enumerate(parallel.ahead(look, range(20), 3, in_turns=True)):
+    for number, item in enumerate(parallel.map_ahead(look, range(20), 3, in_turns=True)):
         assert item == number
         asked.set()
         time.sleep(0.005)
@@ -123,7 +123,7 @@ def test_without_room_for_threads_the_work_is_done_without(monkeypatch: pytest.M
     with parallel.thread_pool(2) as pool:
         assert list(pool.map(lambda _: threading.get_ident(), range(3))) == [mine] * 3
         assert isinstance(pool.submit(lambda: 1 / 0).exception(), ZeroDivisionError)
-    assert list(parallel.ahead(lambda item: (item, threading.get_ident()), [1, 2], 2)) == [(1, mine), (2, mine)]
+    assert list(parallel.map_ahead(lambda item: (item, threading.get_ident()), [1, 2], 2)) == [(1, mine), (2, mine)]
 
 
 def test_a_model_is_the_same_without_room_for_threads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,14 +140,14 @@ def test_a_thread_that_cannot_start_is_a_lack_of_memory(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(threading.Thread, "start", refused)
     with pytest.raises(MemoryError, match="new thread"):
-        list(parallel.ahead(abs, [1, 2, 3], 2))
+        list(parallel.map_ahead(abs, [1, 2, 3], 2))
     monkeypatch.undo()
 
     def fail(_: int) -> int:
         raise RuntimeError("something else")
 
     with pytest.raises(RuntimeError, match="something else"):
-        list(parallel.ahead(fail, [1, 2, 3], 2))
+        list(parallel.map_ahead(fail, [1, 2, 3], 2))
 
 
 def forks(source: str) -> list[str]:
