@@ -96,7 +96,7 @@ CASES = {
     "reload": case(SERVICE + "reload", "POST", "/v1/model/reload", {}),
     "back_up": case(SERVICE + "backup", "POST", "/v1/backup", {}),
     "metrics": case(POOL + "count_states", "GET", "/metrics"),
-    "openapi": case("thresher.web.app:described", "GET", "/openapi.json"),
+    "openapi": case("thresher.web.app:describe", "GET", "/openapi.json"),
 }
 AT_ONCE = {"healthz", "readyz"}  # they do nothing that could take long
 

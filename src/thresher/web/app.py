@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from thresher import __version__
 from thresher.errors import ThresherError
-from thresher.web.description import described, route
+from thresher.web.description import RESPONSES, describe, needs
 from thresher.web.errors import Problem
 from thresher.web.guards import Guard, Rules
 from thresher.web.prometheus_metrics import RequestMetrics
@@ -29,6 +29,7 @@ def create_app(service: Service, rules: Rules) -> Guard:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        responses=RESPONSES,
         generate_unique_id_function=lambda route: route.name,
     )
     app.router.route_class = Route
@@ -43,8 +44,8 @@ def create_app(service: Service, rules: Rules) -> Guard:
     health.add_routes(app, service, metrics)
     corrections.add_routes(app, service)
 
-    @app.get("/openapi.json", include_in_schema=False, **route("reader", None))
+    @app.get("/openapi.json", include_in_schema=False, openapi_extra=needs("reader"))
     async def openapi(request: Request) -> Response:
-        return Answer(await compute(request, service.workers.quick, lambda: encode(described(app))))
+        return Answer(await compute(request, service.workers.quick, lambda: encode(describe(app))))
 
     return Guard(app, rules, metrics)

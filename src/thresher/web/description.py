@@ -1,10 +1,9 @@
 """The OpenAPI description of the routes: their parameters, bodies, answers and links."""
 
-from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
@@ -13,54 +12,42 @@ from thresher.web.errors import MEDIA
 from thresher.web.guards import ASSETS, JSON, LINES
 
 _SCHEMAS = "#/components/schemas/"
-_PROBLEMS = ("400", "401", "403", "404", "405", "408", "409", "413", "415", "421", "422", "429", "431", "503", "507")
-_STREAMED = (request_models.CategorizeIn, request_models.DocumentsIn)
+_PROBLEMS = (400, 401, 403, 404, 405, 408, 409, 413, 415, 421, 422, 429, 431, 503, 507)
+_PROBLEM: dict[str, Any] = {
+    "description": "What is wrong",
+    "content": {MEDIA: {"schema": {"$ref": f"{_SCHEMAS}Problem"}}},
+}
 _LINE = {"anyOf": [{"type": "string"}, {"$ref": f"{_SCHEMAS}DocumentIn"}]}
-Links = dict[str, dict[str, str]]
+ANSWER: dict[str, Any] = {"description": "The answer"}
+Responses = dict[int | str, dict[str, Any]]
+RESPONSES: Responses = {200: ANSWER, **dict.fromkeys(_PROBLEMS, _PROBLEM)}  # of every route
 
 
-def route(
-    role: str | None,
-    answer: type[BaseModel] | None,
-    *,
-    takes: type[BaseModel] | None = None,
-    query: Sequence[dict[str, Any]] = (),
-    leads: Links | None = None,
-    responses: dict[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Return the description of a route, except its name and its docstring.
+def needs(role: str | None) -> dict[str, Any]:
+    """Return the `openapi_extra` of a route that requires a role; None: no token. The route checks it, too."""
+    return {"security": [] if role is None else [{"token": [role]}]}
+
+
+def links(**parameters: dict[str, str]) -> dict[str, Any]:
+    """Return the description of an answer with the routes to call next.
 
     Parameters
     ----------
-    role : str or None
-        The role that the route requires; None: no token.
-    answer : model or None
-        The body of a response with status 200, unless `responses` has it.
-    takes : model, optional
-        The body of the request.
-    query : sequence of dict
-        Query parameters that the route reads itself.
-    leads : dict, optional
-        The routes to call next, by name, and where the parameters of each are in the request or the response.
-    responses : dict, optional
-        Other responses.
+    parameters : dict
+        For the name of each route: where its parameters are in the request or the response.
     """
-    problem = {"description": "What is wrong", "content": {MEDIA: {"schema": {"$ref": f"{_SCHEMAS}Problem"}}}}
-    found = dict.fromkeys(_PROBLEMS, problem) | (responses or {})
-    if answer is not None:
-        found["200"] = content("The answer", answer)
-    links = {name: {"operationId": name, "parameters": given} for name, given in (leads or {}).items()}
-    for status in ("200", "201"):
-        if links and status in found:
-            found[status] = found[status] | {"links": links}
-    extra: dict[str, Any] = {"security": [] if role is None else [{"token": [role]}]}
-    if query:
-        extra["parameters"] = list(query)
-    if takes is not None:
-        body: dict[str, Any] = {JSON: {"schema": {"$ref": f"{_SCHEMAS}{takes.__name__}"}}}
-        body |= {LINES: {"schema": _LINE}} if takes in _STREAMED else {}
-        extra["requestBody"] = {"required": True, "content": body}
-    return {"responses": found, "openapi_extra": extra}
+    return ANSWER | {"links": {name: {"operationId": name, "parameters": given} for name, given in parameters.items()}}
+
+
+def refer_to(kind: type[BaseModel]) -> dict[str, str]:
+    """Return a reference to the schema of a model."""
+    return {"$ref": f"{_SCHEMAS}{kind.__name__}"}
+
+
+def takes(kind: type[BaseModel], *, lines: bool = False) -> dict[str, Any]:
+    """Return the `openapi_extra` of a route that reads its body itself: JSON or, with `lines`, also JSON lines."""
+    content: dict[str, Any] = {JSON: {"schema": refer_to(kind)}} | ({LINES: {"schema": _LINE}} if lines else {})
+    return {"requestBody": {"required": True, "content": content}}
 
 
 def role_of(path: str, extra: dict[str, Any] | None) -> str | None:
@@ -69,13 +56,6 @@ def role_of(path: str, extra: dict[str, Any] | None) -> str | None:
         return None if path == "/" or path.startswith(ASSETS) else "admin"
     role: str | None = extra["security"][0]["token"][0] if extra["security"] else None
     return role
-
-
-def content(description: str, answer: type[BaseModel], lines: type[BaseModel] | None = None) -> dict[str, Any]:
-    """Return the description of an answer, with JSON lines as an alternative if `lines` is given."""
-    kinds = {JSON: answer} | ({LINES: lines} if lines is not None else {})
-    found = {kind: {"schema": {"$ref": f"{_SCHEMAS}{one.__name__}"}} for kind, one in kinds.items()}
-    return {"description": description, "content": found}
 
 
 def options_in_query() -> list[dict[str, Any]]:
@@ -93,20 +73,18 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     return kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
 
 
-def described(app: FastAPI) -> dict[str, Any]:
-    """Return the OpenAPI description, built once."""
-    if app.openapi_schema is None:
-        found = get_openapi(
-            title=app.title, version=app.version, summary=app.summary, routes=app.routes, openapi_version="3.1.0"
-        )
-        kinds = [
-            kind
-            for module in (request_models, response_models)
-            for kind in vars(module).values()
-            if isinstance(kind, type) and issubclass(kind, BaseModel) and kind.__module__ == module.__name__
-        ]
-        _, schemas = models_json_schema([(kind, "validation") for kind in kinds], ref_template=f"{_SCHEMAS}{{model}}")
-        found.setdefault("components", {})["schemas"] = schemas["$defs"]
-        found["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        app.openapi_schema = found
-    return app.openapi_schema
+def describe(app: FastAPI) -> dict[str, Any]:
+    """Return FastAPI's OpenAPI description, with the schemas of all bodies and answers."""
+    return app.openapi() | {"components": _components()}
+
+
+@cache
+def _components() -> dict[str, Any]:
+    kinds = [
+        kind
+        for module in (request_models, response_models)
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, BaseModel) and kind.__module__ == module.__name__
+    ]
+    _, schemas = models_json_schema([(kind, "validation") for kind in kinds], ref_template=f"{_SCHEMAS}{{model}}")
+    return {"schemas": schemas["$defs"], "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}}

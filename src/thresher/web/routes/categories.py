@@ -6,7 +6,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from thresher.web import request_models, response_models
-from thresher.web.description import route
+from thresher.web.description import links, needs, takes
 from thresher.web.routes.shared import (
     Answer,
     body_of,
@@ -25,16 +25,16 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
     @app.get(
         "/v1/categories",
-        **route(
-            "reader", response_models.Categories, leads={"category": {"name": "$response.body#/categories/0/name"}}
-        ),
+        response_model=response_models.Categories,
+        responses={200: links(category={"name": "$response.body#/categories/0/name"})},
+        openapi_extra=needs("reader"),
     )
     async def categories(request: Request) -> Response:
         """List the categories and how well they do."""
         service.check_ready()
         return Answer(await compute(request, service.workers.quick, lambda: encode(service.queries.list_categories())))
 
-    @app.get("/v1/categories/{name:path}", **route("reader", response_models.Category))
+    @app.get("/v1/categories/{name:path}", response_model=response_models.Category, openapi_extra=needs("reader"))
     async def category(request: Request, name: str) -> Response:
         """Show a category: its words, its counts, its curve and its latest mistakes."""
         service.check_ready()
@@ -42,11 +42,13 @@ def add_routes(app: FastAPI, service: Service) -> None:
         mistakes = await read_journal(request, service, lambda: service.queries.list_mistakes(name))
         return Answer(await compute(request, service.workers.quick, lambda: encode(about | {"mistakes": mistakes})))
 
-    changed = {"category": {"name": "$response.body#/categories/0"}, "undo": {"id": "$response.body#/id"}}
+    changed = links(category={"name": "$response.body#/categories/0"}, undo={"id": "$response.body#/id"})
 
     @app.post(
         "/v1/categories",
-        **route("admin", response_models.Changed, takes=request_models.CategoryChangeIn, leads=changed),
+        response_model=response_models.Changed,
+        responses={200: changed},
+        openapi_extra=needs("admin") | takes(request_models.CategoryChangeIn),
     )
     async def change_categories(request: Request) -> Response:
         """Add a category, give one another name or threshold, join some, or retire one."""

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from thresher.errors import ThresherError
 from thresher.text.analysers import Text
 from thresher.web import request_models, response_models
-from thresher.web.description import content, options_in_query, route
+from thresher.web.description import ANSWER, needs, options_in_query, refer_to, takes
 from thresher.web.errors import Problem, as_problem
 from thresher.web.guards import LINES
 from thresher.web.micro_batching import Gathering, is_short, letters_of
@@ -36,11 +36,15 @@ _SCORES_AT_ONCE = 20_000  # documents x categories that are answered at once for
 def add_routes(app: FastAPI, service: Service) -> None:
     """Add the route for categorizing."""
     gathering = Gathering(service)
-    categorized = {"200": content("The answer", response_models.Categorized, lines=response_models.Categorized)}
+    lines = {LINES: {"schema": refer_to(response_models.Categorized)}}
 
     @app.post(
         "/v1/categorize",
-        **route("reader", None, takes=request_models.CategorizeIn, query=options_in_query(), responses=categorized),
+        response_model=response_models.Categorized,
+        responses={200: ANSWER | {"content": lines}},
+        openapi_extra=needs("reader")
+        | takes(request_models.CategorizeIn, lines=True)
+        | {"parameters": options_in_query()},
     )
     async def categorize(request: Request) -> Response:
         """Say which categories documents belong to and, if asked, which words decided."""

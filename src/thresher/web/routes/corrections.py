@@ -11,7 +11,7 @@ from starlette.responses import Response, StreamingResponse
 from thresher.journal.export import export_correction
 from thresher.journal.record import Record
 from thresher.web import request_models, response_models
-from thresher.web.description import content, route
+from thresher.web.description import Responses, links, needs, takes
 from thresher.web.guards import LINES
 from thresher.web.routes.shared import (
     Answer,
@@ -37,19 +37,13 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
 
 def _add_corrections(app: FastAPI, service: Service) -> None:
-    created = {"201": content("Kept and learned", response_models.Taught)}
-
-    made = {"id": "$response.body#/id"}
+    made = links(undo={"id": "$response.body#/id"})
 
     @app.post(
         "/v1/corrections",
-        **route(
-            "teacher",
-            response_models.Taught,
-            takes=request_models.CorrectionIn,
-            leads={"undo": made},
-            responses=created,
-        ),
+        response_model=response_models.Taught,
+        responses={200: made, 201: made | {"model": response_models.Taught, "description": "Kept and learned"}},
+        openapi_extra=needs("teacher") | takes(request_models.CorrectionIn),
     )
     async def correct(request: Request) -> Response:
         """Keep a correction, learn it, and say what it changed."""
@@ -63,9 +57,14 @@ def _add_corrections(app: FastAPI, service: Service) -> None:
         effect, is_repeated = await write(service, correct_and_encode)
         return Answer(effect, 200 if is_repeated else 201)
 
-    others = {"corrections": {"after": "$response.body#/next"}, "undo": {"id": "$response.body#/corrections/0/id"}}
+    others = links(corrections={"after": "$response.body#/next"}, undo={"id": "$response.body#/corrections/0/id"})
 
-    @app.get("/v1/corrections", **route("reader", response_models.Corrections, leads=others))
+    @app.get(
+        "/v1/corrections",
+        response_model=response_models.Corrections,
+        responses={200: others},
+        openapi_extra=needs("reader"),
+    )
     async def corrections(
         request: Request,
         limit: Annotated[int, Query(ge=1, le=500)] = 50,
@@ -76,7 +75,7 @@ def _add_corrections(app: FastAPI, service: Service) -> None:
         """List what was corrected, by whom, and its effect."""
         return Answer(await _read_page(request, service, limit, after, before, newest))
 
-    @app.delete("/v1/corrections/{id:path}", **route("teacher", response_models.Undone))
+    @app.delete("/v1/corrections/{id:path}", response_model=response_models.Undone, openapi_extra=needs("teacher"))
     async def undo(request: Request, id: str, user: Annotated[str, Query(max_length=200)] = "") -> Response:
         """Take a correction back, as if it had never been."""
         holder = holder_of(request)
@@ -84,9 +83,9 @@ def _add_corrections(app: FastAPI, service: Service) -> None:
 
 
 def _add_export(app: FastAPI, service: Service) -> None:
-    lines = {"200": {"description": "JSON lines", "content": {LINES: {}}}}
+    lines: Responses = {200: {"description": "JSON lines", "content": {LINES: {}}}}
 
-    @app.get("/v1/export", **route("admin", None, responses=lines))
+    @app.get("/v1/export", responses=lines, openapi_extra=needs("admin"))
     async def export(request: Request) -> Response:
         """Give all corrections that stand as documents to train on."""
         service.check_ready()

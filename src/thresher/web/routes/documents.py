@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from thresher.text.analysers import Text
 from thresher.web import request_models, response_models
-from thresher.web.description import route
+from thresher.web.description import links, needs, takes
 from thresher.web.review_order import MAX_LETTERS
 from thresher.web.routes.lines import Batch, line_batches
 from thresher.web.routes.shared import (
@@ -37,9 +37,10 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
 
 def _add_queue(app: FastAPI, service: Service) -> None:
-    first = {"id": "$response.body#/documents/0/id"}
+    id_of_first = {"id": "$response.body#/documents/0/id"}
+    first = links(document=id_of_first, set_state=id_of_first)
 
-    @app.get("/v1/queue", **route("reader", response_models.Queue, leads={"document": first, "set_state": first}))
+    @app.get("/v1/queue", response_model=response_models.Queue, responses={200: first}, openapi_extra=needs("reader"))
     async def queue(
         request: Request,
         order: Literal["uncertain", "random", "diverse"] = "uncertain",
@@ -67,16 +68,13 @@ def _add_queue(app: FastAPI, service: Service) -> None:
 
 
 def _add_documents(app: FastAPI, service: Service) -> None:
-    sent = {"id": "$request.body#/documents/0/id"}
+    id_sent = {"id": "$request.body#/documents/0/id"}
 
     @app.post(
         "/v1/documents",
-        **route(
-            "teacher",
-            response_models.Added,
-            takes=request_models.DocumentsIn,
-            leads={"document": sent, "set_state": sent},
-        ),
+        response_model=response_models.Added,
+        responses={200: links(document=id_sent, set_state=id_sent)},
+        openapi_extra=needs("teacher") | takes(request_models.DocumentsIn, lines=True),
     )
     async def add_documents(request: Request) -> Response:
         """Add documents to review."""
@@ -86,14 +84,18 @@ def _add_documents(app: FastAPI, service: Service) -> None:
             added, known = added + new, known + old
         return answer({"added": added, "known": known})
 
-    @app.get("/v1/documents/{id:path}", **route("reader", response_models.Document))
+    @app.get("/v1/documents/{id:path}", response_model=response_models.Document, openapi_extra=needs("reader"))
     async def document(request: Request, id: str) -> Response:
         """Show a document to review."""
         service.check_ready()
         shown = service.served.documents.get(id)
         return Answer(await compute(request, service.workers.quick, lambda: encode(shown._asdict())))
 
-    @app.patch("/v1/documents/{id:path}", **route("teacher", response_models.Document, takes=request_models.StateIn))
+    @app.patch(
+        "/v1/documents/{id:path}",
+        response_model=response_models.Document,
+        openapi_extra=needs("teacher") | takes(request_models.StateIn),
+    )
     async def set_state(request: Request, id: str) -> Response:
         """Say what has become of a document to review."""
         given = await body_of(request, service, request_models.StateIn)
@@ -101,7 +103,7 @@ def _add_documents(app: FastAPI, service: Service) -> None:
             await write(service, lambda: encode(service.served.documents.set_state(id, given.state)._asdict()))
         )
 
-    @app.delete("/v1/documents/{id:path}", **route("admin", response_models.Document))
+    @app.delete("/v1/documents/{id:path}", response_model=response_models.Document, openapi_extra=needs("admin"))
     async def remove_document(request: Request, id: str) -> Response:
         """Delete a document to review; corrections of it stay."""
         return Answer(await write(service, lambda: encode(service.served.documents.remove(id)._asdict())))

@@ -4,7 +4,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from thresher.web import response_models
-from thresher.web.description import route
+from thresher.web.description import Responses, needs
 from thresher.web.prometheus_metrics import MEDIA, RequestMetrics
 from thresher.web.routes.shared import answer, compute
 from thresher.web.service import Service, State
@@ -13,20 +13,20 @@ from thresher.web.service import Service, State
 def add_routes(app: FastAPI, service: Service, request_metrics: RequestMetrics) -> None:
     """Add the routes for monitoring."""
 
-    @app.get("/healthz", **route(None, response_models.Health))
+    @app.get("/healthz", response_model=response_models.Health, openapi_extra=needs(None))
     async def healthz() -> Response:
         """Tell that the service lives."""
         return answer({"status": "ok"})
 
-    @app.get("/readyz", **route(None, response_models.Health))
+    @app.get("/readyz", response_model=response_models.Health, openapi_extra=needs(None))
     async def readyz() -> Response:
         """Tell whether the service may be asked."""
         service.check_ready()
         return answer({"status": service.state})
 
-    prometheus = {"200": {"description": "Prometheus", "content": {"text/plain": {}}}}
+    prometheus: Responses = {200: {"description": "Prometheus", "content": {"text/plain": {}}}}
 
-    @app.get("/metrics", **route("reader", None, responses=prometheus))
+    @app.get("/metrics", responses=prometheus, openapi_extra=needs("reader"))
     async def metrics(request: Request) -> Response:
         """Count what was answered, and how fast."""
 

@@ -4,7 +4,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from thresher.web import request_models, response_models
-from thresher.web.description import route
+from thresher.web.description import needs, takes
 from thresher.web.routes.shared import (
     Answer,
     answer,
@@ -21,26 +21,34 @@ from thresher.web.service import Service
 def add_routes(app: FastAPI, service: Service) -> None:
     """Add the routes for the model."""
 
-    @app.get("/v1/stats", **route("reader", response_models.Stats))
+    @app.get("/v1/stats", response_model=response_models.Stats, openapi_extra=needs("reader"))
     async def stats(request: Request) -> Response:
         """Count the mistakes so far, and say whether they have become more."""
         service.check_ready()
         return Answer(await compute(request, service.workers.quick, lambda: encode(service.queries.summarize())))
 
-    @app.get("/v1/model", **route("reader", response_models.Model))
+    @app.get("/v1/model", response_model=response_models.Model, openapi_extra=needs("reader"))
     async def model(request: Request) -> Response:
         """Show settings and digest of the model, and who asks."""
         holder = holder_of(request)
         about = await read_journal(request, service, service.queries.describe_model)
         return answer(about | {"role": holder.role, "user": holder.name})
 
-    @app.post("/v1/model/reload", **route("admin", response_models.Reloaded, takes=request_models.ReloadIn))
+    @app.post(
+        "/v1/model/reload",
+        response_model=response_models.Reloaded,
+        openapi_extra=needs("admin") | takes(request_models.ReloadIn),
+    )
     async def reload(request: Request) -> Response:
         """Take up the model's file, if it holds another model now."""
         given = await body_of(request, service, request_models.ReloadIn)
         return answer(await write(service, lambda: service.reload(given.new_journal)))
 
-    @app.post("/v1/backup", **route("admin", response_models.BackedUp, takes=request_models.BackupIn))
+    @app.post(
+        "/v1/backup",
+        response_model=response_models.BackedUp,
+        openapi_extra=needs("admin") | takes(request_models.BackupIn),
+    )
     async def back_up(request: Request) -> Response:
         """Write a copy of the journal into a folder within its own."""
         given = await body_of(request, service, request_models.BackupIn)
