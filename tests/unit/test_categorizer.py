@@ -547,7 +547,7 @@ def test_empty_texts_teach_nothing_in_fit() -> None:
 def test_an_interrupted_first_correction_leaves_the_model_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Categorizer()
     digest = model.digest()
-    monkeypatch.setattr(type(model.state.learner), "partial_fit", Mock(side_effect=KeyboardInterrupt))
+    monkeypatch.setattr(type(model.state.learner), "learn_rows", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         model.learn("oil rose", accept=["energy"])
     assert model.digest() == digest
@@ -568,7 +568,7 @@ def test_a_field_that_is_no_text_is_refused_in_one_line() -> None:
             Categorizer(preset=preset).fit(texts, ["energy"] * 3)
 
 
-@pytest.mark.parametrize("place", ["weights_at", "strong_rows", "with_late_idf"])
+@pytest.mark.parametrize("place", ["weights_at", "strengthen_rows", "with_late_idf"])
 def test_an_interrupt_while_words_are_taken_up_leaves_the_model_as_it_was(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
