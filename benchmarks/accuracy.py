@@ -35,7 +35,7 @@ from peers import (
     chosen_settings,
     labels_of,
     peer_outcome,
-    strong_rows,
+    strengthen_rows,
     timed,
     tuned,
 )
@@ -127,7 +127,7 @@ def preset_outcome(preset: str, collection: Collection) -> Outcome:
     """Run a preset; reading and the final fit, which are parts of `Categorizer.fit`, are timed once more alone."""
     seconds: dict[str, float] = {}
     settings = chosen_settings(preset, collection.train, collection.truth)
-    rows, _ = timed(seconds, "read", lambda: strong_rows(settings, collection.train))
+    rows, _ = timed(seconds, "read", lambda: strengthen_rows(settings, collection.train))
     labels, learner = labels_of(collection.truth), new_learner(settings)
     timed(seconds, "fit", lambda: learner.fit(rows, labels, n_categories=len(collection.categories)))
     model = timed(seconds, "with thresholds", _training(preset, collection))
@@ -292,7 +292,7 @@ def timed_runs(collection: Collection, presets: list[str]) -> dict[str, dict[str
     """Return what is timed, by group; LinearSVC is given the rows of the default preset where rows are given."""
     truth, train = collection.truth, PEERS["linearsvc-ours"].train
     settings = {name: chosen_settings(name, collection.train, truth) for name in presets}
-    rows = {name: strong_rows(settings[name], collection.train)[0] for name in presets}
+    rows = {name: strengthen_rows(settings[name], collection.train)[0] for name in presets}
     csr = as_csr(rows["default"])
     return {
         ALONE: {PLAIN: lambda: train(csr, truth)}

@@ -86,7 +86,7 @@ def chosen_settings(preset: str, documents: Documents, truth: Truth) -> ModelSet
 _CHOSEN: dict[Any, tuple[Documents, ModelSettings]] = {}
 
 
-def strong_rows(settings: ModelSettings, documents: Documents) -> tuple[Rows, Callable[[Documents], Rows]]:
+def strengthen_rows(settings: ModelSettings, documents: Documents) -> tuple[Rows, Callable[[Documents], Rows]]:
     """Return the rows that a preset's learner is given, made as `Categorizer.fit` makes them."""
     features = new_features(settings)
     counts = features.fit([document.content for document in documents])
@@ -101,7 +101,7 @@ def strong_rows(settings: ModelSettings, documents: Documents) -> tuple[Rows, Ca
 
 def our_features(documents: Documents, truth: Truth) -> tuple[Any, Callable[[Documents], Any]]:
     """Return the default preset's rows as scipy's."""
-    rows, read = strong_rows(chosen_settings("default", documents, truth), documents)
+    rows, read = strengthen_rows(chosen_settings("default", documents, truth), documents)
     return as_csr(rows), lambda others: as_csr(read(others))
 
 
@@ -280,7 +280,7 @@ def peer_outcome(peer: Peer, collection: Collection) -> Outcome:
     score = timed(seconds, "fit", lambda: peer.train(rows, collection.truth))
     seconds["with thresholds"] = seconds["read"] + seconds.pop("tune") + seconds["fit"]
     scores = timed(seconds, "predict", lambda: _scores(score, read(collection.test)))
-    return Outcome(decisions.reported(scores), decisions.accepted(scores), seconds)
+    return Outcome(decisions.reported_scores(scores), decisions.accept(scores), seconds)
 
 
 def tuned(train: Train, rows: Any, truth: Truth) -> Decisions:

@@ -16,7 +16,7 @@ from thresher.kernels.reproducible_math import sigmoid
 from thresher.model import category_edits, explanations, fitting, online_learning, scoring
 from thresher.model.explanations import Correction, Explanation
 from thresher.model.predictions import Prediction
-from thresher.model.scoring import Empty, Scores, scored
+from thresher.model.scoring import Empty, Scores, score_batches
 from thresher.model.selection import Trial
 from thresher.model.state import ModelState
 from thresher.model.streaming import Streamed, stream
@@ -188,10 +188,10 @@ class Categorizer:
 
         def column(scores: Scores, _: Empty) -> list[tuple[float, float]]:
             decisions = self.state.decisions  # of this batch: the model may be taught between two
-            both = (decisions.reported(scores), decisions.probabilities(scores))
+            both = (decisions.reported_scores(scores), decisions.probabilities(scores))
             return list(zip(*(found[:, number].tolist() for found in both), strict=True))
 
-        ranked = list(chain.from_iterable(scored(self.state, texts, column)))
+        ranked = list(chain.from_iterable(score_batches(self.state, texts, column)))
         order = np.argsort([-score for score, _ in ranked], kind="stable")
         return [(int(i), *ranked[i]) for i in order]
 
@@ -199,7 +199,7 @@ class Categorizer:
         """Return the reported scores of `texts`, (texts, categories), accepted above 1; or the `raw` ones."""
         if raw:
             return self._matrix(texts, lambda scores: scores.astype(np.float64))
-        return self._matrix(texts, lambda scores: self.state.decisions.reported(scores))
+        return self._matrix(texts, lambda scores: self.state.decisions.reported_scores(scores))
 
     def decide(self, texts: Iterable[Text]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the reported scores of `texts` and what the policy accepts, both (texts, categories), made at once."""
@@ -213,7 +213,7 @@ class Categorizer:
         return self._matrix(texts, sigmoid if paper else lambda scores: self.state.decisions.probabilities(scores))
 
     def _matrix(self, texts: Iterable[Text], use: Callable[[Scores], NDArray[np.float64]]) -> NDArray[np.float64]:
-        parts = list(scored(self.state, texts, lambda scores, _: use(scores)))
+        parts = list(score_batches(self.state, texts, lambda scores, _: use(scores)))
         return np.concatenate(parts) if parts else np.zeros((0, len(self.categories)))
 
     def explain(self, text: Text, category: str | None = None) -> Explanation:

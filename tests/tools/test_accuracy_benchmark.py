@@ -16,7 +16,7 @@ from thresher import Categorizer
 from thresher.datasets.document import Document
 from thresher.model.policies import choose_policy
 from thresher.model.presets import PRESETS
-from thresher.model.scoring import strong_rows
+from thresher.model.scoring import strengthen_rows
 
 sys.path.append(str(ROOT / "benchmarks"))  # its modules import each other by name
 import accuracy
@@ -85,7 +85,7 @@ def test_our_features_are_the_rows_that_the_default_preset_learns_from() -> None
     )
     rows, read = PEERS["linearsvc-ours"].read(collection.train, collection.truth)
     for documents, found in ((collection.train, rows), (collection.test, read(collection.test))):
-        own = strong_rows(model.state, model.state.features.rows([document.content for document in documents]))
+        own = strengthen_rows(model.state, model.state.features.rows([document.content for document in documents]))
         assert np.array_equal(found.toarray(), peers.as_csr(own).toarray())
 
 

@@ -65,10 +65,10 @@ def predict(
         else:
             shell.say(f"Wrote {count:,} documents to {output}")
     elif shell.json:
-        from thresher.model.predictions import record
+        from thresher.model.predictions import to_json
 
         for document, found in answers:
-            shell.emit(record(document, found))
+            shell.emit(to_json(document, found))
     else:
         rows = ([document.id, _named(found), _excerpt(document.text)] for document, found in answers)
         shell.table("", ["id", "categories", "text"], rows)
@@ -120,11 +120,11 @@ def predictions(
 
 def _write(output: Path, answers: "Iterator[tuple[Document, Prediction]]") -> int:
     from thresher.datasets.writer import write_to
-    from thresher.model.predictions import written
+    from thresher.model.predictions import format_prediction
 
     format = output_format(output)
     with output_file(output) as file:
-        return write_to(file, (written(document, found, format) for document, found in answers), format)
+        return write_to(file, (format_prediction(document, found, format) for document, found in answers), format)
 
 
 def _named(found: "Prediction") -> str:

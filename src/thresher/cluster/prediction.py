@@ -108,7 +108,7 @@ def _predict_part(model: str, part: Any, path: Path, format: str, top: int | Non
     categorizer = _loaded(model, os.stat(model).st_mtime_ns)  # noqa: PTH116
     found = categorize_documents(categorizer.state, as_documents(part), top)
     with whole_file(path) as file:
-        return write_to(file, (predictions.written(document, one, format) for document, one in found), format)
+        return write_to(file, (predictions.format_prediction(document, one, format) for document, one in found), format)
 
 
 def _judge_part(model: str, part: Any) -> tuple[list[str], list[list[str]], Floats, Truth]:

@@ -21,7 +21,7 @@ def add(model: ModelState, category: str) -> None:
         nothing = as_rows([], model.features.vocabulary.count)
         model.learner.learn_rows(nothing, as_labels([], 0), len(model.categories) + 1)
     model.categories = [*model.categories, name]
-    model.decisions = model.decisions.extended(1, model.settings.parameters.theta, 1.0)
+    model.decisions = model.decisions.add_categories(1, model.settings.parameters.theta, 1.0)
 
 
 def set_threshold(model: ModelState, category: str, threshold: float) -> None:
@@ -68,6 +68,6 @@ def merge(model: ModelState, sources: Sequence[str], into: str) -> None:
 def _keep(model: ModelState, numbers: list[int]) -> None:
     if model.learner.is_fitted:
         model.learner.select(numbers)
-    model.decisions = model.decisions.selected(numbers)
+    model.decisions = model.decisions.select_categories(numbers)
     model.categories = [model.categories[c] for c in numbers]
     model.reservoir = model.reservoir.renumbered({old: new for new, old in enumerate(numbers)})

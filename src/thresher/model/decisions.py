@@ -49,10 +49,10 @@ class Decisions:
     --------
     >>> decisions = Decisions(np.array([1.0, 0.5]), np.array([2.0, 2.0]), policy="at-least-one")
     >>> scores = np.array([[1.5, 0.0], [0.25, 0.25]], dtype=np.float32)
-    >>> decisions.reported(scores)
+    >>> decisions.reported_scores(scores)
     array([[1.5 , 0.5 ],
            [0.25, 0.75]])
-    >>> decisions.accepted(scores)
+    >>> decisions.accept(scores)
     array([[ True, False],
            [False,  True]])
     """
@@ -87,7 +87,7 @@ class Decisions:
         best = (scores if rivals.all() else scores[:, rivals]).max(axis=1).astype(np.float64)
         return np.asarray(self.thresholds + self.rivalry * best[:, np.newaxis])
 
-    def accepted(self, scores: Scores, cuts: Floats | None = None) -> Truth:
+    def accept(self, scores: Scores, cuts: Floats | None = None) -> Truth:
         """Return which categories the policy accepts for each document; pass `cuts` if they are already computed.
 
         Only under "above" and "at-most-K" are all accepted categories above their thresholds.
@@ -97,40 +97,41 @@ class Decisions:
             return above
         most = max_categories(self.policy)
         if most is not None:
-            return _only_best(above, self.reported(scores), most)
+            return _only_best(above, self.reported_scores(scores), most)
         if self.policy == "exactly-one":
             above[:] = False
         without = np.flatnonzero(~above.any(axis=1))
         if len(without):
-            above[without, self.reported(scores[without]).argmax(axis=1)] = True
+            above[without, self.reported_scores(scores[without]).argmax(axis=1)] = True
         return above
 
-    def reported(self, scores: Scores) -> Floats:
+    def reported_scores(self, scores: Scores) -> Floats:
         """Return 1 + raw score - threshold. It is above 1 exactly if the raw score is above the threshold."""
-        return _reported(scores, self.cuts(scores))
+        return _reported_scores(scores, self.cuts(scores))
 
     def probabilities(self, scores: Scores) -> Floats:
         """Return the calibrated probabilities. They are above 1/2 exactly if the raw score is above the threshold."""
         return _probabilities(scores, self.cuts(scores), self.slopes)
 
     def scores_of_pairs(self, scores: Scores, documents: Ints, numbers: Ints, cuts: Floats) -> tuple[Floats, Floats]:
-        """Return `reported` and `probabilities` for only these pairs of `documents` and category `numbers`."""
-        own, reached = scores[documents, numbers], cuts[numbers] if cuts.ndim == 1 else cuts[documents, numbers]
-        return _reported(own, reached), _probabilities(own, reached, self.slopes[numbers])
+        """Return `reported_scores` and `probabilities` for only these pairs of `documents` and category `numbers`."""
+        pair_cuts = cuts[numbers] if cuts.ndim == 1 else cuts[documents, numbers]
+        pair_scores = scores[documents, numbers]
+        return _reported_scores(pair_scores, pair_cuts), _probabilities(pair_scores, pair_cuts, self.slopes[numbers])
 
-    def extended(self, count: int, threshold: float, slope: float) -> Self:
+    def add_categories(self, count: int, threshold: float, slope: float) -> Self:
         """Return a copy with `count` new categories at the end."""
         new = {"thresholds": threshold, "slopes": slope, "rivalry": 0.0}
         longer = {name: np.append(getattr(self, name), np.full(count, value)) for name, value in new.items()}
         return type(self)(**longer, policy=self.policy)
 
-    def selected(self, categories: ArrayLike) -> Self:
+    def select_categories(self, categories: ArrayLike) -> Self:
         """Return a copy with only these categories, in this order."""
         kept = np.asarray(categories, dtype=np.intp)
         return type(self)(self.thresholds[kept], self.slopes[kept], self.rivalry[kept], self.policy)
 
 
-def _reported(scores: Scores, cuts: Floats) -> Floats:
+def _reported_scores(scores: Scores, cuts: Floats) -> Floats:
     return _split_at(1.0, _ABOVE_ONE, 1 + (scores - cuts), scores > cuts)
 
 
@@ -163,18 +164,20 @@ def tune_decisions(
     less if another category scores higher. The share from RIVALRIES with the best F1 on these documents is used, if it
     gains at least RIVALRY_GAIN.
     """
-    found = _tuned(scores, truth, goal, fallback, policy, 0.0)
+    chosen = _tune_with_rivalry(scores, truth, goal, fallback, policy, 0.0)
     if goal == "f1" and policy != "exactly-one":
-        reached = _f1(found, scores, truth) + RIVALRY_GAIN
+        reached = _f1(chosen, scores, truth) + RIVALRY_GAIN
         for share in RIVALRIES:
-            other = _tuned(scores, truth, goal, fallback, policy, share)
+            other = _tune_with_rivalry(scores, truth, goal, fallback, policy, share)
             f1 = _f1(other, scores, truth)
-            found, reached = (other, f1) if f1 > reached else (found, reached)
-    relative = _relative(scores, float(found.rivalry.max(initial=0.0)))
-    return replace(found, slopes=calibrate(relative, truth, found.thresholds))
+            chosen, reached = (other, f1) if f1 > reached else (chosen, reached)
+    relative = _relative(scores, float(chosen.rivalry.max(initial=0.0)))
+    return replace(chosen, slopes=calibrate(relative, truth, chosen.thresholds))
 
 
-def _tuned(scores: Scores, truth: Truth, goal: str, fallback: float, policy: str, share: float) -> Decisions:
+def _tune_with_rivalry(
+    scores: Scores, truth: Truth, goal: str, fallback: float, policy: str, share: float
+) -> Decisions:
     thresholds = tune_thresholds(_relative(scores, share), truth, goal, fallback, policy=policy)
     return Decisions(thresholds, np.ones(len(thresholds)), np.full(len(thresholds), share), policy)
 
@@ -189,9 +192,9 @@ def _f1(decisions: Decisions, scores: Scores, truth: Truth) -> float:
     right = accepted = 0
     for first in range(0, len(scores), _DECIDED_AT_ONCE):
         some = slice(first, first + _DECIDED_AT_ONCE)
-        found = decisions.accepted(scores[some])
-        right += int(np.count_nonzero(found & truth[some]))
-        accepted += int(np.count_nonzero(found))
+        decided = decisions.accept(scores[some])
+        right += int(np.count_nonzero(decided & truth[some]))
+        accepted += int(np.count_nonzero(decided))
     return 2 * right / max(accepted + int(np.count_nonzero(truth)), 1)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from thresher.errors import TextError
 from thresher.kernels.csr import Rows
-from thresher.model.scoring import decided, scored, strong_rows
+from thresher.model.scoring import apply_policy, score_batches, strengthen_rows
 from thresher.model.state import ModelState
 from thresher.text.analysers import Text
 
@@ -252,11 +252,11 @@ def explain_all(model: ModelState, text: Text, categories: Iterable[str | None])
     """Yield an explanation for each category; None means the best one. The text is analysed once."""
     if not model.categories and model.learner.is_fitted:
         raise TextError("there are no categories to explain")
-    scores, empty = next(scored(model, [text], lambda *found: found))
-    reported, accepted = model.decisions.reported(scores)[0], decided(model, scores, empty)[0]
+    scores, empty = next(score_batches(model, [text], lambda *found: found))
+    reported, accepted = model.decisions.reported_scores(scores)[0], apply_policy(model, scores, empty)[0]
     cuts = np.broadcast_to(model.decisions.cuts(scores), scores.shape)[0]
     probabilities = model.decisions.probabilities(scores)[0]
-    places, strong = model.features.occurrences(text), strong_rows(model, model.features.rows([text]))
+    places, strong = model.features.occurrences(text), strengthen_rows(model, model.features.rows([text]))
     names = model.features.names_of(strong.indices)
     unknown = len(_single_words(places) - set(names))
     for category in categories:

@@ -14,7 +14,7 @@ from thresher.model.explanations import Correction, weights_at
 from thresher.model.factories import MAX_DENSE
 from thresher.model.new_categories import is_young, set_against
 from thresher.model.reservoir import Kept, as_rows, kept
-from thresher.model.scoring import strong_rows
+from thresher.model.scoring import strengthen_rows
 from thresher.model.state import ModelState
 from thresher.rows.labels import as_labels, judgements
 from thresher.support.growable import extend
@@ -207,11 +207,11 @@ def with_late_idf(model: ModelState, rows: Rows) -> Rows:
 
 def _take(model: ModelState, rows: Rows, labels: Labels, names: list[str]) -> NDArray[np.int64]:
     """Learn rows of counts and add the new categories; return the mistakes per category."""
-    mistakes = model.learner.learn_rows(strong_rows(model, rows), labels, len(names))
+    mistakes = model.learner.learn_rows(strengthen_rows(model, rows), labels, len(names))
     added = len(names) - len(model.categories)
     if added:
         model.categories = names
-        model.decisions = model.decisions.extended(added, model.settings.parameters.theta, 1.0)
+        model.decisions = model.decisions.add_categories(added, model.settings.parameters.theta, 1.0)
     return mistakes
 
 
@@ -222,5 +222,5 @@ def teach_young(model: ModelState, categories: set[int], known: int, taught: lis
         return
     new = {id(document) for document in taught}
     documents = [document for document in model.reservoir.documents if id(document) not in new] + taught
-    rows = strong_rows(model, as_rows(documents, model.features.vocabulary.count))
+    rows = strengthen_rows(model, as_rows(documents, model.features.vocabulary.count))
     set_against(model.learner, rows, documents, young, len(taught), model.decisions.thresholds)

@@ -15,7 +15,7 @@ class Prediction(NamedTuple):
     empty: bool
 
 
-def predictions(
+def make_predictions(
     categories: list[str],
     documents: NDArray[np.int64],
     numbers: NDArray[np.int64],
@@ -30,65 +30,66 @@ def predictions(
     """
     order = np.lexsort((-reported, documents))
     columns = (array[order].tolist() for array in (documents, numbers, reported, chances))
-    found = [Prediction([], is_empty) for is_empty in empty.tolist()]
+    predictions = [Prediction([], is_empty) for is_empty in empty.tolist()]
     for document, number, score, chance in zip(*columns, strict=True):
-        found[document].categories.append((categories[number], score, chance))
-    return found
+        predictions[document].categories.append((categories[number], score, chance))
+    return predictions
 
 
-def best(reported: NDArray[np.float64], top: int) -> NDArray[np.bool_]:
+def mark_best(reported: NDArray[np.float64], top: int) -> NDArray[np.bool_]:
     """Return which entries are the `top` best of each row; ties go to the first."""
-    chosen = np.zeros(reported.shape, dtype=np.bool_)
+    is_best = np.zeros(reported.shape, dtype=np.bool_)
     order = np.argsort(-reported, axis=1, kind="stable")[:, :top]
-    np.put_along_axis(chosen, order, True, axis=1)
-    return chosen
+    np.put_along_axis(is_best, order, True, axis=1)
+    return is_best
 
 
-OURS = ("id", "categories", "scores", "probabilities", "empty")
+OUTPUT_COLUMNS = ("id", "categories", "scores", "probabilities", "empty")
 
 
-def written(document: Document, found: Prediction, format: str) -> dict[str, Any]:
+def format_prediction(document: Document, prediction: Prediction, format: str) -> dict[str, Any]:
     """Return a document's own columns and its prediction as one row of an output format."""
-    answer = {"jsonl": record, "parquet": _columns}.get(format, _cells)
-    return _with_own(document, answer(document, found))
+    convert = {"jsonl": to_json, "parquet": _to_columns}.get(format, _to_cells)
+    return _add_input_columns(document, convert(document, prediction))
 
 
-def record(document: Document, found: Prediction) -> dict[str, Any]:
+def to_json(document: Document, prediction: Prediction) -> dict[str, Any]:
     """Return a prediction as a JSON object."""
     categories = [
-        {"category": name, "score": score, "probability": probability} for name, score, probability in found.categories
+        {"category": name, "score": score, "probability": probability}
+        for name, score, probability in prediction.categories
     ]
-    return {"id": document.id, "categories": categories} | ({"empty": True} if found.empty else {})
+    return {"id": document.id, "categories": categories} | ({"empty": True} if prediction.empty else {})
 
 
-def _with_own(document: Document, answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the input's own columns and the prediction; an input column with one of our names becomes given_NAME."""
-    own = dict(document.columns or {"text": document.text})
-    if own.get("id") == answer["id"]:
-        del own["id"]
-    named: dict[str, Any] = {}
-    for name, value in own.items():
-        while name in OURS or name in named:
+def _add_input_columns(document: Document, answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the input's columns and the prediction's; an input column with the name of an output column is renamed."""
+    given = dict(document.columns or {"text": document.text})
+    if given.get("id") == answer["id"]:
+        del given["id"]
+    renamed: dict[str, Any] = {}
+    for name, value in given.items():
+        while name in OUTPUT_COLUMNS or name in renamed:
             name = f"given_{name}"
-        named[name] = value
-    return {"id": answer["id"]} | named | answer
+        renamed[name] = value
+    return {"id": answer["id"]} | renamed | answer
 
 
-def _columns(document: Document, found: Prediction) -> dict[str, Any]:
+def _to_columns(document: Document, prediction: Prediction) -> dict[str, Any]:
     """Return a prediction for a table: names, scores and probabilities in one column each."""
     return {
         "id": document.id,
-        "categories": [name for name, _, _ in found.categories],
-        "scores": [score for _, score, _ in found.categories],
-        "probabilities": [probability for _, _, probability in found.categories],
-        "empty": found.empty,
+        "categories": [name for name, _, _ in prediction.categories],
+        "scores": [score for _, score, _ in prediction.categories],
+        "probabilities": [probability for _, _, probability in prediction.categories],
+        "empty": prediction.empty,
     }
 
 
-def _cells(document: Document, found: Prediction) -> dict[str, Any]:
+def _to_cells(document: Document, prediction: Prediction) -> dict[str, Any]:
     """Return a prediction for a table whose cells are text."""
     rounded = {
-        "scores": [f"{score:.4f}" for _, score, _ in found.categories],
-        "probabilities": [f"{probability:.4f}" for _, _, probability in found.categories],
+        "scores": [f"{score:.4f}" for _, score, _ in prediction.categories],
+        "probabilities": [f"{probability:.4f}" for _, _, probability in prediction.categories],
     }
-    return _columns(document, found) | rounded | {"empty": "true" if found.empty else ""}
+    return _to_columns(document, prediction) | rounded | {"empty": "true" if prediction.empty else ""}

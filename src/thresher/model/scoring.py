@@ -13,7 +13,7 @@ from thresher.datasets.document import Document
 from thresher.errors import NotFittedError, ParameterError, RowsError
 from thresher.kernels.csr import Rows
 from thresher.kernels.dense_weights import LARGEST_WEIGHT
-from thresher.model.predictions import Prediction, best, predictions
+from thresher.model.predictions import Prediction, make_predictions, mark_best
 from thresher.model.reservoir import Kept, as_rows
 from thresher.model.settings import WEIGHED
 from thresher.model.state import ModelState
@@ -30,15 +30,15 @@ Result = TypeVar("Result")
 SCORES_AT_ONCE = 2**18  # documents x categories: results of this size stay in a core's cache
 
 
-def strong_rows(model: ModelState, rows: Rows) -> Rows:
+def strengthen_rows(model: ModelState, rows: Rows) -> Rows:
     """Return rows of counts as rows of the strengths used in scores."""
     strength, parameters = model.settings.strength, model.settings.parameters
     if strength in WEIGHED:
-        rows = _weighed_rows(model, rows)
+        rows = _weigh_rows(model, rows)
     return to_strengths(rows, parameters.strength, parameters.normalize, checked=True)
 
 
-def _weighed_rows(model: ModelState, rows: Rows) -> Rows:
+def _weigh_rows(model: ModelState, rows: Rows) -> Rows:
     """Return rows of counts weighed by document frequencies."""
     # Before `fit`, no frequencies are known: all features count the same.
     known = model.idf
@@ -52,7 +52,7 @@ def _weighed_rows(model: ModelState, rows: Rows) -> Rows:
     )
 
 
-def scored(
+def score_batches(
     model: ModelState, texts: Iterable[Text], use: Callable[[Scores, Empty], Result], lazily: bool = False
 ) -> Iterator[Result]:
     """Yield `use(scores, empty)` for batches of texts, where `empty` marks texts without features; runs on threads.
@@ -65,7 +65,7 @@ def scored(
     def score(batch: list[Text]) -> list[Result]:
         with looking(model):
             rows = model.features.rows(batch)
-            parts = row_slices(strong_rows(model, rows), max(SCORES_AT_ONCE // max(len(model.categories), 1), 1))
+            parts = row_slices(strengthen_rows(model, rows), max(SCORES_AT_ONCE // max(len(model.categories), 1), 1))
             return [use(model.learner.score_rows(part), np.diff(part.indptr) == 0) for part in parts]
 
     n_threads = 1 if model.features.analyser.remembers else model.features.n_threads
@@ -74,7 +74,7 @@ def scored(
 
 def predict(model: ModelState, texts: Iterable[Text]) -> list[list[str]]:
     """Return the accepted categories of each text, the best first."""
-    return list(chain.from_iterable(scored(model, texts, partial(accepted_names, model))))
+    return list(chain.from_iterable(score_batches(model, texts, partial(name_accepted, model))))
 
 
 def categorize(
@@ -86,14 +86,18 @@ def categorize(
     """
     check_top(top)
 
-    def found(scores: Scores, empty: Empty) -> list[Prediction]:
+    def predict_batch(scores: Scores, empty: Empty) -> list[Prediction]:
         cuts = model.decisions.cuts(scores)
-        accepted = decided(model, scores, empty, cuts) if top is None else best(model.decisions.reported(scores), top)
+        accepted = (
+            apply_policy(model, scores, empty, cuts)
+            if top is None
+            else mark_best(model.decisions.reported_scores(scores), top)
+        )
         documents, numbers = np.nonzero(accepted)
         pairs = model.decisions.scores_of_pairs(scores, documents, numbers, cuts)
-        return predictions(model.categories, documents, numbers, *pairs, empty)
+        return make_predictions(model.categories, documents, numbers, *pairs, empty)
 
-    return chain.from_iterable(scored(model, texts, found, lazily))
+    return chain.from_iterable(score_batches(model, texts, predict_batch, lazily))
 
 
 def check_top(top: int | None) -> None:
@@ -119,18 +123,22 @@ def categorize_documents(
 
 def decide(model: ModelState, texts: Iterable[Text]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the reported scores of texts and the accepted categories, both with the shape (texts, categories)."""
-    found = list(scored(model, texts, lambda *batch: (model.decisions.reported(batch[0]), decided(model, *batch))))
+
+    def decide_batch(scores: Scores, empty: Empty) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        return model.decisions.reported_scores(scores), apply_policy(model, scores, empty)
+
     nothing = np.zeros((0, len(model.categories)))
-    scores, accepted = zip((nothing, nothing.astype(np.bool_)), *found, strict=True)
+    batched = [(nothing, nothing.astype(np.bool_)), *score_batches(model, texts, decide_batch)]
+    scores, accepted = zip(*batched, strict=True)
     return np.concatenate(scores), np.concatenate(accepted)
 
 
-def decide_kept(model: ModelState, documents: list[Kept]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def decide_sampled(model: ModelState, documents: list[Kept]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the same as `decide` for documents of a `Reservoir`."""
     with looking(model):
         rows = as_rows(documents, model.features.vocabulary.count)
-        scores = model.learner.score_rows(strong_rows(model, rows))
-        return model.decisions.reported(scores), decided(model, scores, np.diff(rows.indptr) == 0)
+        scores = model.learner.score_rows(strengthen_rows(model, rows))
+        return model.decisions.reported_scores(scores), apply_policy(model, scores, np.diff(rows.indptr) == 0)
 
 
 def are_empty(model: ModelState, texts: Iterable[Text]) -> NDArray[np.bool_]:
@@ -139,7 +147,7 @@ def are_empty(model: ModelState, texts: Iterable[Text]) -> NDArray[np.bool_]:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.bool_)
 
 
-def decided(
+def apply_policy(
     model: ModelState, scores: Scores, empty: Empty, cuts: NDArray[np.float64] | None = None
 ) -> NDArray[np.bool_]:
     """Return what the policy accepts: nothing for texts without features, no late category below its threshold.
@@ -149,19 +157,19 @@ def decided(
     if 0 < len(model.learner.n_passes_) < scores.shape[1]:
         late = np.arange(scores.shape[1]) >= len(model.learner.n_passes_)
         scores = np.where(late & (scores <= model.decisions.thresholds), np.float32(-LARGEST_WEIGHT), scores)
-    accepted = model.decisions.accepted(scores, cuts)
+    accepted = model.decisions.accept(scores, cuts)
     accepted[empty] = False
     return accepted
 
 
-def accepted_names(model: ModelState, scores: Scores, empty: Empty) -> list[list[str]]:
-    """Return the accepted categories of each row of scores, the best first."""
+def name_accepted(model: ModelState, scores: Scores, empty: Empty) -> list[list[str]]:
+    """Return the names of the accepted categories of each row of scores, the best first."""
     cuts = model.decisions.cuts(scores)
-    accepted = decided(model, scores, empty, cuts)
+    accepted = apply_policy(model, scores, empty, cuts)
     documents, numbers = np.divmod(np.flatnonzero(accepted), accepted.shape[1])
     reached = cuts[numbers] if cuts.ndim == 1 else cuts[documents, numbers]
     best = np.lexsort((reached - scores[documents, numbers], documents))
-    found: list[list[str]] = [[] for _ in range(len(scores))]
+    named: list[list[str]] = [[] for _ in range(len(scores))]
     for document, number in zip(documents.tolist(), numbers[best].tolist(), strict=True):
-        found[document].append(model.categories[number])
-    return found
+        named[document].append(model.categories[number])
+    return named

@@ -12,7 +12,7 @@ from thresher.errors import TextError
 from thresher.kernels.csr import Rows
 from thresher.model.new_categories import is_young
 from thresher.model.online_learning import all_or_nothing, learn_all, limit_features, with_late_idf
-from thresher.model.scoring import accepted_names, are_empty, predict, strong_rows
+from thresher.model.scoring import are_empty, name_accepted, predict, strengthen_rows
 from thresher.model.state import ModelState
 from thresher.model.thread_safety import lesson
 from thresher.rows.labels import listed_labels
@@ -131,9 +131,9 @@ def _learned(model: ModelState, rows: Rows, pairs: list[Pair], known: int) -> li
     scores = np.zeros((len(pairs), len(numbers)), dtype=np.float32)
     judged = listed_labels([sorted(labels[i]) for i in learned.tolist()])
     taught = _without_empty(with_late_idf(model, rows))
-    scores[learned] = model.learner.stream_rows(strong_rows(model, taught), judged)
+    scores[learned] = model.learner.stream_rows(strengthen_rows(model, taught), judged)
     model.reservoir.add_rows(taught, [labels[i] for i in learned.tolist()])
-    predicted = accepted_names(model, scores, ~_has_known_word(rows, known))
+    predicted = name_accepted(model, scores, ~_has_known_word(rows, known))
     return [Streamed(*found) for found in zip(predicted, filled.tolist(), strict=True)]
 
 

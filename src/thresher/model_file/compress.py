@@ -11,7 +11,7 @@ from thresher.kernels.dense_weights import DISCARDED, LATE, Weights
 from thresher.learners.dense_weights import DenseWeights, Matrices
 from thresher.learners.sparse_weights import SparseWeights
 from thresher.model.reservoir import Reservoir
-from thresher.model.scoring import strong_rows
+from thresher.model.scoring import strengthen_rows
 from thresher.model.state import ModelState
 from thresher.model_file.header import canonical_json
 from thresher.model_file.packing import pack
@@ -176,4 +176,4 @@ def _decided(model: ModelState, original: ModelState | None = None) -> NDArray[n
     if not reservoir.documents:
         return np.zeros((0, 0), dtype=np.bool_)
     rows = reservoir.rows(model.features.vocabulary.count)
-    return model.decisions.accepted(model.learner.score(strong_rows(model, rows)))
+    return model.decisions.accept(model.learner.score(strengthen_rows(model, rows)))

@@ -10,7 +10,7 @@ from thresher.categorizer import Categorizer
 from thresher.datasets.document import Document
 from thresher.evaluation import Evaluation, evaluate
 from thresher.metrics import Ints, Truth
-from thresher.model.scoring import decide_kept
+from thresher.model.scoring import decide_sampled
 from thresher.rows.labels import as_truth
 
 _POINTS = 200
@@ -61,7 +61,7 @@ def evaluate_kept(model: Categorizer) -> Evaluation:
     """Evaluate a model on the documents in its reservoir; the result is optimistic, as it has learned them."""
     documents = [document for document in model.state.reservoir.documents if document.complete]
     truth = as_truth([document.categories for document in documents], len(model.categories))
-    scores, accepted = decide_kept(model.state, documents)
+    scores, accepted = decide_sampled(model.state, documents)
     return Evaluation(model.categories, truth, scores, accepted, [str(i) for i in range(len(documents))])
 
 

@@ -60,7 +60,7 @@ def predict_texts(
     if not model.categories or not model.state.learner.is_fitted:
         return [{"id": id, "categories": []} for id in ids]
     predicted = zip(ids, model.categorize(texts, top=top), strict=True)
-    answers = [predictions.record(Document("", id=id), prediction) for id, prediction in predicted]
+    answers = [predictions.to_json(Document("", id=id), prediction) for id, prediction in predicted]
     if details:
         for answer, text in zip(answers, texts, strict=True):
             _add_details(model, text, answer)

@@ -10,7 +10,7 @@ import pytest
 from support.corpora import made_up
 from thresher import Categorizer
 from thresher.errors import ParameterError, TextError
-from thresher.model.scoring import decide_kept
+from thresher.model.scoring import decide_sampled
 
 TRAIN, TEST = made_up(), made_up(60, seed=1)
 LEARNERS = ("balanced-winnow", "regularized-winnow", "positive-winnow", "perceptron")
@@ -101,7 +101,7 @@ def test_documents_kept_are_decided_as_their_texts_are() -> None:
     model = Categorizer(min_count=1).fit(TRAIN.texts[:50], TRAIN.categories[:50])
     scores, accepted = model.decide(TRAIN.texts[:50])
     assert len(model.state.reservoir.documents) == 50
-    own_scores, own_accepted = decide_kept(model.state, model.state.reservoir.documents)
+    own_scores, own_accepted = decide_sampled(model.state, model.state.reservoir.documents)
     assert np.array_equal(own_scores, scores)
     assert np.array_equal(own_accepted, accepted)
 

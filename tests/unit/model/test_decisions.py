@@ -51,7 +51,7 @@ def matrices(values: st.SearchStrategy[float] = FINITE | FEW_VALUES) -> st.Searc
 
 def accepted(policy: str, *rows: list[float]) -> list[list[int]]:
     """Return the accepted categories of documents, with thresholds 1, 0 and -1."""
-    found = decisions([1.0, 0.0, -1.0], policy).accepted(scores_of(*rows))
+    found = decisions([1.0, 0.0, -1.0], policy).accept(scores_of(*rows))
     return [np.flatnonzero(row).tolist() for row in found]
 
 
@@ -83,18 +83,18 @@ def test_first_of_equally_good_categories_wins() -> None:
 
 @pytest.mark.parametrize("policy", ["above", "at-least-one", "exactly-one", "at-most-2"])
 def test_no_documents_or_no_categories_give_nothing(policy: str) -> None:
-    assert decisions([1.0], policy).accepted(np.zeros((0, 1), dtype=np.float32)).shape == (0, 1)
-    assert decisions([], policy).accepted(np.zeros((2, 0), dtype=np.float32)).shape == (2, 0)
+    assert decisions([1.0], policy).accept(np.zeros((0, 1), dtype=np.float32)).shape == (0, 1)
+    assert decisions([], policy).accept(np.zeros((2, 0), dtype=np.float32)).shape == (2, 0)
 
 
 @given(matrices(), st.integers(1, 4))
 def test_policies_keep_their_bounds(problem: tuple[Scores, Truth], most: int) -> None:
     scores, _ = problem
     thresholds = [1.0, 0.0, -1.0, 1.0][: scores.shape[1]]
-    above = decisions(thresholds).accepted(scores)
-    exactly_one = decisions(thresholds, "exactly-one").accepted(scores)
-    at_least_one = decisions(thresholds, "at-least-one").accepted(scores)
-    at_most = decisions(thresholds, f"at-most-{most}").accepted(scores)
+    above = decisions(thresholds).accept(scores)
+    exactly_one = decisions(thresholds, "exactly-one").accept(scores)
+    at_least_one = decisions(thresholds, "at-least-one").accept(scores)
+    at_most = decisions(thresholds, f"at-most-{most}").accept(scores)
     assert (exactly_one.sum(axis=1) == 1).all()
     assert (at_least_one == np.where(above.any(axis=1, keepdims=True), above, exactly_one)).all()
     assert (at_most.sum(axis=1) == np.minimum(above.sum(axis=1), most)).all()
@@ -120,7 +120,10 @@ def test_unknown_policy_is_refused_with_those_allowed(policy: Any) -> None:
 
 
 def test_reported_score_is_one_at_the_threshold() -> None:
-    assert decisions([1.0, -0.5]).reported(scores_of([1.0, -0.5], [1.5, 0.0])).tolist() == [[1.0, 1.0], [1.5, 1.5]]
+    assert decisions([1.0, -0.5]).reported_scores(scores_of([1.0, -0.5], [1.5, 0.0])).tolist() == [
+        [1.0, 1.0],
+        [1.5, 1.5],
+    ]
 
 
 def test_probability_is_a_half_at_the_threshold_and_rises_by_the_slope() -> None:
@@ -142,15 +145,15 @@ def test_accepting_is_a_report_above_one_and_a_probability_above_a_half(
     scores = scores_of([data.draw(st.sampled_from(near(threshold)) | FINITE) for threshold in thresholds])
     rule = decisions(thresholds, slope=slope)
     above = scores.astype(np.float64) > np.array(thresholds)
-    assert (rule.accepted(scores) == above).all()
-    assert ((rule.reported(scores) > 1) == above).all()
+    assert (rule.accept(scores) == above).all()
+    assert ((rule.reported_scores(scores) > 1) == above).all()
     assert ((rule.probabilities(scores) > 0.5) == above).all()
 
 
 def test_difference_lost_to_rounding_still_decides() -> None:
     tiny = 1e-30
     rule, scores = decisions([0.0, tiny, -tiny]), scores_of([tiny, 0.0, 0.0])
-    assert (rule.reported(scores) > 1).tolist() == [[True, False, True]]
+    assert (rule.reported_scores(scores) > 1).tolist() == [[True, False, True]]
     assert (rule.probabilities(scores) > 0.5).tolist() == [[True, False, True]]
 
 
@@ -158,23 +161,23 @@ def test_difference_lost_to_rounding_still_decides() -> None:
 def test_higher_scores_never_report_less(values: list[float], slope: float) -> None:
     scores = np.sort(np.array(values, dtype=np.float32))[:, np.newaxis]
     rule = decisions([0.7], slope=slope)
-    assert (np.diff(rule.reported(scores), axis=0) >= 0).all()
+    assert (np.diff(rule.reported_scores(scores), axis=0) >= 0).all()
     assert (np.diff(rule.probabilities(scores), axis=0) >= 0).all()
 
 
 def test_new_categories_come_after_the_others() -> None:
-    grown = decisions([1.0], "exactly-one").extended(2, threshold=0.5, slope=3.0)
+    grown = decisions([1.0], "exactly-one").add_categories(2, threshold=0.5, slope=3.0)
     assert grown.thresholds.tolist() == [1.0, 0.5, 0.5]
     assert grown.slopes.tolist() == [2.0, 3.0, 3.0]
     assert grown.policy == "exactly-one"
 
 
 def test_categories_can_be_dropped_and_reordered() -> None:
-    kept = decisions([1.0, 2.0, 3.0], "at-most-2").selected([2, 0])
+    kept = decisions([1.0, 2.0, 3.0], "at-most-2").select_categories([2, 0])
     assert kept.thresholds.tolist() == [3.0, 1.0]
     assert kept.slopes.tolist() == [2.0, 2.0]
     assert kept.policy == "at-most-2"
-    assert len(kept.selected([]).thresholds) == 0
+    assert len(kept.select_categories([]).thresholds) == 0
 
 
 @pytest.mark.parametrize(
@@ -382,7 +385,7 @@ def test_category_without_positives_is_never_preferred(
     assert thresholds[0] > max(fallback, scores.max())
     if truth.any():
         for policy in ("above", "at-least-one", "exactly-one"):
-            assert not Decisions(thresholds, np.ones(len(thresholds)), policy=policy).accepted(scores)[:, 0].any()
+            assert not Decisions(thresholds, np.ones(len(thresholds)), policy=policy).accept(scores)[:, 0].any()
 
 
 @pytest.mark.parametrize(
@@ -487,7 +490,7 @@ def rivals() -> Decisions:
 def test_a_share_of_the_best_score_is_added_to_a_threshold() -> None:
     scores = np.array([[2.0, 1.25, 1.25], [0.75, 1.25, 4.0]], dtype=np.float32)
     assert rivals().cuts(scores).tolist() == [[1.5, 1.5, 0.5], [1.125, 1.125, 0.5]]
-    assert rivals().accepted(scores).tolist() == [[True, False, True], [False, True, True]]
+    assert rivals().accept(scores).tolist() == [[True, False, True], [False, True, True]]
 
 
 @given(
@@ -496,14 +499,14 @@ def test_a_share_of_the_best_score_is_added_to_a_threshold() -> None:
 def test_with_rivalry_reported_scores_and_probabilities_still_tell_what_is_above(scores: Scores, policy: str) -> None:
     rule = replace(rivals(), policy=policy)
     above = scores > rule.cuts(scores)
-    assert np.array_equal(rule.reported(scores) > 1, above)
+    assert np.array_equal(rule.reported_scores(scores) > 1, above)
     assert np.array_equal(rule.probabilities(scores) > 0.5, above)
-    assert (rule.accepted(scores) >= above).all()
+    assert (rule.accept(scores) >= above).all()
 
 
 def test_a_late_category_is_no_rival_and_has_none() -> None:
     scores = np.array([[0.75, 0.25, 0.25]], dtype=np.float32)
-    later = rivals().extended(1, 0.7, 1.0)
+    later = rivals().add_categories(1, 0.7, 1.0)
     wider = np.column_stack((scores, np.full((1, 1), 9, dtype=np.float32)))
     assert later.cuts(wider)[:, :3].tolist() == rivals().cuts(scores).tolist()
     assert later.cuts(wider)[0, 3] == 0.7
@@ -521,7 +524,7 @@ def test_rivalry_is_chosen_where_it_pays_and_only_there() -> None:
     chosen = tune_decisions(scores, truth)
     assert chosen.rivalry.min() == chosen.rivalry.max() > 0
     without = replace(chosen, rivalry=np.zeros(4), thresholds=tune_thresholds(scores, truth))
-    assert np.count_nonzero(chosen.accepted(scores) != truth) < np.count_nonzero(without.accepted(scores) != truth)
+    assert np.count_nonzero(chosen.accept(scores) != truth) < np.count_nonzero(without.accept(scores) != truth)
 
 
 @pytest.mark.parametrize(("goal", "policy"), [("macro-f1", "above"), ("break-even", "above"), ("f1", "exactly-one")])

@@ -60,7 +60,7 @@ def _tune_decisions(names: list[str], categories: list[str], quick: bool) -> Dec
     places = {name: number for number, name in enumerate(names)}
     late = len(names)  # a category that the first two thirds lack gets the median calibration of the others
     known = Decisions(np.append(thresholds, np.median(thresholds)), np.append(slopes, np.median(slopes)))
-    return known.selected([places.get(name, late) for name in categories])
+    return known.select_categories([places.get(name, late) for name in categories])
 
 
 def _measure(name: str, values: Floats, truth: Truth) -> Row:
