@@ -65,12 +65,6 @@ class ModelSettings:
         "The strength of a feature in a document: binary, linear, sqrt, tfidf or cosine. See `thresher.text.tfidf`.",
         metavar="NAME",
     )
-    bias: float = setting(
-        0.0,
-        number_within(0, 1000),
-        "The strength of a feature that every document has, with tfidf or cosine strengths.",
-        metavar="X",
-    )
     policy: str = setting(
         "auto",
         Rule(", ".join(("auto", *policies.POLICIES)), lambda value: value == "auto" or policies.is_policy(value)),
@@ -91,6 +85,12 @@ class ModelSettings:
         one_of("nothing", "quick", "thorough"),
         "What trials on held-out documents may choose: nothing, or settings by quick or thorough trials.",
         metavar="HOW",
+    )
+    bias: float = setting(
+        0.0,
+        number_within(0, 1000),
+        "The strength of a feature that every document has, with tfidf or cosine strengths.",
+        metavar="X",
     )
     memory: int = setting(
         MEMORY,
