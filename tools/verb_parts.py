@@ -47,7 +47,7 @@ def _value(parameter: Any) -> str:
 def _said(parameter: Any) -> str:
     """Return what a parameter is for, its default, and the variable that may stand for it."""
     said = [parameter.help or ""]
-    if isinstance(parameter.default, str) and parameter.default:
+    if type(parameter.default) in (str, int) and parameter.default:
         said.append(f"Default: {parameter.default}.")
     if parameter.envvar:
         said.append(f"Or the variable `{parameter.envvar}`.")

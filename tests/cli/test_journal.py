@@ -233,7 +233,7 @@ def test_a_correction_that_later_records_need_is_forgotten_hard_once_those_are_u
     assert digest_of(model) == before
     with JournaledModel(model) as desk:
         assert [record.text for record in desk.journal.log.read()] == ["zelda was bitten", None]
-    said(called("undo", model, "--record", "two"), 2, "--record 'two' is not a whole number")
+    said(called("undo", model, "--record", "two"), 2, "invalid --record: 'two' (not a whole number)")
     said(called("undo", model, "--record", "9"), 65, "nothing to undo")
     said(called("undo", model, "--record", "2", "--id", "a"), 2, "--record names one record")
     assert called("undo", model, "--record", "2", "--no-json").out.startswith("Undid record 2\n")

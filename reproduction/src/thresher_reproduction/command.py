@@ -8,7 +8,8 @@ import typer
 
 from thresher.cli.console import Shell
 from thresher.cli.exit_codes import UsageError
-from thresher.cli.options import ForceOption, whole_number
+from thresher.cli.option_values import integer
+from thresher.cli.options import ForceOption
 from thresher.cli.output_files import check_output, output_file
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def reproduce(
     shell: Shell,
     what: Annotated[str, typer.Argument(help="table1, table2, claims or all.")] = "all",
     quick: Annotated[bool, typer.Option("--quick", help="Fewer draws, and no slow rivals.")] = False,
-    seed: Annotated[str | None, typer.Option(help="Seed of the draws.", metavar="N")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.", metavar="N", parser=integer(0))] = 0,
     report: Annotated[Path | None, typer.Option(help="Write an HTML page too.", metavar="PAGE.html")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write a page in Markdown too.", metavar="PAGE.md")] = None,
     force: ForceOption = False,
@@ -37,8 +38,8 @@ def reproduce(
         if page is not None:
             check_output(page, force)
     parts = [part for part in PARTS if what in (part, "all")]
-    first_seed, start = whole_number("--seed", seed, 0) or 0, time.perf_counter()
-    results = [_run_part(shell, part, quick, first_seed) for part in parts]
+    start = time.perf_counter()
+    results = [_run_part(shell, part, quick, seed) for part in parts]
     seconds = time.perf_counter() - start
     sections = [section for result in results for section in _make_sections(result)]
     if shell.json:
@@ -47,7 +48,7 @@ def reproduce(
     else:
         for section in sections:
             _print_section(shell, section)
-    chosen = [*(["--quick"] if quick else []), *([f"--seed {first_seed}"] if first_seed else [])]
+    chosen = [*(["--quick"] if quick else []), *([f"--seed {seed}"] if seed else [])]
     command = " ".join(["thresher reproduce", what, *chosen])
     _write_pages(report, markdown, sections, command, seconds)
 

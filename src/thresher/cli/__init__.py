@@ -51,6 +51,8 @@ def _called(arguments: list[str]) -> int:
     try:
         code = command.main(args=arguments or ["--help"], prog_name="thresher", standalone_mode=False)
     except Exception as error:
+        if isinstance(error, typer.BadParameter) and error.message and error.param is not None:
+            raise UsageError(f"invalid {error.param.opts[0]}: {error.message.rstrip('.')}") from None
         if hasattr(error, "format_message"):
             raise UsageError(f"{error.format_message().rstrip('.')} ({_hint(arguments)} says more)") from None
         raise

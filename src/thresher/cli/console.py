@@ -5,8 +5,10 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -25,6 +27,7 @@ _PICTURES: dict[int, int | str] = {
     **dict.fromkeys(map(ord, "\t\r"), " "),
     ord("\n"): "\n",
 }
+_output_option = partial(typer.Option, rich_help_panel="Output options", show_default=False)
 _PAUSE = 5.0  # seconds between two progress lines if no bar can be drawn
 
 
@@ -50,9 +53,17 @@ def _show_notices(shell: "Shell") -> None:
 
 
 class Shell:
-    """The output of a verb: answers and remarks."""
+    """The output of a verb: answers and remarks; a group of options.
 
-    def __init__(self, json: bool | None, quiet: bool) -> None:
+    `thresher.cli.run` itself looks for --debug, which also concerns the other options.
+    """
+
+    def __init__(
+        self,
+        json: Annotated[bool | None, _output_option("--json/--no-json", help="JSON lines, as when piped.")] = None,
+        quiet: Annotated[bool, _output_option("--quiet", "-q", help="No progress and no remarks.")] = False,
+        debug: Annotated[bool, _output_option("--debug", help="A traceback with an error.")] = False,
+    ) -> None:
         self.json = not sys.stdout.isatty() if json is None else json
         self.quiet = quiet
         self.out = Console(highlight=False, soft_wrap=True, emoji=False)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thresher.cli.console import Shell
-from thresher.cli.options import DataArgument, ForceOption, Read, Settings, whole_number
+from thresher.cli.options import DataArgument, ForceOption, Read, Settings, top_option
 from thresher.cli.output_files import check_output, output_file, output_format
 from thresher.cli.train import labelled_documents
 
@@ -74,7 +74,7 @@ def audit(
     settings: Settings,
     data: DataArgument,
     test: Annotated[str | None, typer.Option(help="Look for documents that are in these too.", metavar="DATA")] = None,
-    top: Annotated[str | None, typer.Option(help="Show this number of each kind.", metavar="K")] = None,
+    top: Annotated[int | None, top_option("Show this number of each kind.")] = None,
 ) -> None:
     """Look for labels that are probably wrong, near-duplicates, and categories that cannot be learned.
 
@@ -82,15 +82,14 @@ def audit(
     """
     from thresher.audit import audit as audited
 
-    most = whole_number("--top", top)
     documents = labelled_documents(shell, read, data)
     held_out = labelled_documents(shell, read, test) if test is not None else None
     with shell.progress() as progress:
         found = audited(documents, held_out, preset=settings.preset, progress=progress, **settings.given)
     if shell.json:
-        shell.emit(found.summary(most))
+        shell.emit(found.summary(top))
     else:
-        _show(shell, found, most or 10)
+        _show(shell, found, top or 10)
 
 
 def _show(shell: Shell, found: "Audit", most: int) -> None:

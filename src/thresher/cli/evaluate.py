@@ -16,7 +16,7 @@ from thresher.cli.options import (
     ModelArgument,
     Read,
     ThreadsOption,
-    whole_number,
+    top_option,
 )
 from thresher.cli.output_files import check_output, output_file
 from thresher.cli.train import labelled_documents
@@ -141,7 +141,7 @@ def compare(
     first: ModelArgument,
     second: ModelArgument,
     data: DataArgument,
-    top: Annotated[str | None, typer.Option(help="Show this number of documents that differ.", metavar="K")] = None,
+    top: Annotated[int, top_option("Show this number of documents that differ.")] = 10,
     threads: ThreadsOption = None,
 ) -> None:
     """Test whether two models differ on the same documents, and show where.
@@ -151,7 +151,6 @@ def compare(
     from thresher.evaluation import compare as compared
     from thresher.evaluation import evaluate as evaluated
 
-    most = whole_number("--top", top) or 10
     models = [loaded_model(path, threads) for path in (first, second)]
     documents = labelled_documents(shell, read, data)
     one, other = (evaluated(model, documents) for model in models)
@@ -168,7 +167,7 @@ def compare(
             for name, test in tests.items()
         },
         "documents_that_differ": len(differing),
-        "differences": differing[:most],
+        "differences": differing[:top],
     }
     if shell.json:
         shell.emit(found)

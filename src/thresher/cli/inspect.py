@@ -8,7 +8,8 @@ import typer
 from thresher.cli.console import Shell
 from thresher.cli.exit_codes import UsageError
 from thresher.cli.loading import loaded_model
-from thresher.cli.options import ForceOption, ModelArgument, Read, whole_number
+from thresher.cli.option_values import integer
+from thresher.cli.options import ForceOption, ModelArgument, Read
 from thresher.cli.output_files import check_model_output, size_of
 
 if TYPE_CHECKING:
@@ -19,7 +20,10 @@ def inspect(
     shell: Shell,
     read: Read,
     path: Annotated[str, typer.Argument(metavar="MODEL|DATA", help="A model file; or data, for a dry look at them.")],
-    words: Annotated[str | None, typer.Option(help="Strongest words of each category to show.", metavar="K")] = None,
+    words: Annotated[
+        int,
+        typer.Option(help="Strongest words of each category to show.", metavar="K", parser=integer(0)),
+    ] = 5,
 ) -> None:
     """Show what a model holds; or, of data, what would be read and how.
 
@@ -30,8 +34,7 @@ def inspect(
         return
 
     model = loaded_model(path)
-    count = whole_number("--words", words, least=0)
-    found = _described(model, Path(path), 5 if count is None else count)
+    found = _described(model, Path(path), words)
     if shell.json:
         shell.emit(found)
     else:

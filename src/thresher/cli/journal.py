@@ -14,7 +14,8 @@ import typer
 from thresher.cli.console import Shell
 from thresher.cli.exit_codes import OutputError, UsageError
 from thresher.cli.loading import open_journaled_model, report_saved_on_failure
-from thresher.cli.options import JournalAnywayOption, JournalOption, ModelArgument, whole_number
+from thresher.cli.option_values import integer
+from thresher.cli.options import JournalAnywayOption, JournalOption, ModelArgument
 from thresher.support.units import pluralize
 
 if TYPE_CHECKING:
@@ -31,7 +32,12 @@ def undo(
     user: Annotated[str | None, typer.Option(help="All corrections of one person.", metavar="NAME")] = None,
     since: Annotated[str | None, typer.Option(help="Since a time, as 2026-01-31T12:00.", metavar="TIME")] = None,
     record: Annotated[
-        str | None, typer.Option(help="A record by its number, also a change of categories.", metavar="NUMBER")
+        int | None,
+        typer.Option(
+            help="A record by its number, also a change of categories.",
+            metavar="NUMBER",
+            parser=integer(1),
+        ),
     ] = None,
     journal: JournalOption = None,
     journal_anyway: JournalAnywayOption = False,
@@ -44,9 +50,9 @@ def undo(
         raise UsageError("--record names one record (leave --id, --user and --since out)")
     if id is not None and (user is not None or since is not None):
         raise UsageError("--id names one correction (leave --user and --since out)")
-    number, first = whole_number("--record", record), _time(since) if since is not None else None
+    first = _time(since) if since is not None else None
     with open_journaled_model(model, shell, new=False, folder=journal, anyway=journal_anyway) as journaled_model:
-        found = journaled_model.journal.corrections.find_ids(id=id, user=user, since=first, seq=number)
+        found = journaled_model.journal.corrections.find_ids(id=id, user=user, since=first, seq=record)
         before = journaled_model.model.digest()
         with report_saved_on_failure(journaled_model, shell, "1 undo"):
             journaled_model.undo(uuid4().hex, list(found))
@@ -54,7 +60,7 @@ def undo(
     if shell.json:
         shell.emit({"undone": list(found.values()), "digest_before": before, "digest": digest, "model": str(model)})
         return
-    shell.say(f"Undid {pluralize(len(found), 'correction', 'corrections') if number is None else f'record {number}'}")
+    shell.say(f"Undid {pluralize(len(found), 'correction', 'corrections') if record is None else f'record {record}'}")
     shell.say(f"Wrote {model} (digest {before[:12]} before, {digest[:12]} now)")
 
 

@@ -5,8 +5,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from thresher.cli.options import whole_number
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -15,13 +13,12 @@ if TYPE_CHECKING:
     from thresher.journal.journaled_model import JournaledModel
 
 
-def loaded_model(path: Path | str, threads: str | None = None) -> "Categorizer":
-    """Return the model in a file; `threads` is the value of the option."""
-    count = whole_number("--threads", threads)
+def loaded_model(path: Path | str, n_threads: int | None = None) -> "Categorizer":
+    """Return the model in a file."""
     import_numba()
     from thresher.categorizer import Categorizer
 
-    return Categorizer.load(path, n_threads=count)
+    return Categorizer.load(path, n_threads=n_threads)
 
 
 def has_journal(path: Path, folder: Path | None = None) -> bool:

@@ -18,7 +18,7 @@ from thresher.cli.options import (
     Read,
     ThreadsOption,
     text_documents,
-    whole_number,
+    top_option,
 )
 from thresher.cli.output_files import check_output, output_file, output_format
 
@@ -37,7 +37,7 @@ def predict(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A .jsonl, .csv, .tsv or .parquet file.")
     ] = None,
-    top: Annotated[str | None, typer.Option(help="The K best categories, accepted or not.", metavar="K")] = None,
+    top: Annotated[int | None, top_option("The K best categories, accepted or not.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="All categories, accepted or not.")] = False,
     threads: ThreadsOption = None,
     force: ForceOption = False,
@@ -47,16 +47,15 @@ def predict(
     thresher predict desk.thresher sample:test -o found.csv
     """
 
-    count = whole_number("--top", top)
-    if count is not None and everything:
+    if top is not None and everything:
         raise UsageError("--top and --all exclude each other")
     if cluster.address is not None:
-        _predict_there(shell, read, model, files or [], output, cluster, -1 if everything else count)
+        _predict_there(shell, read, model, files or [], output, cluster, -1 if everything else top)
         return
     if output is not None:
         check_output(output, force)
     categorizer = loaded_model(model, threads)
-    most = len(categorizer.categories) if everything else count
+    most = len(categorizer.categories) if everything else top
     answers = predictions(shell, read, categorizer, files or ["-"], most)
     if output is not None:
         count = _write(output, answers)
@@ -143,7 +142,7 @@ def rank(
     model: ModelArgument,
     category: Annotated[str, typer.Argument(metavar="CATEGORY", help="One of the model's categories.")],
     data: DataArgument,
-    top: Annotated[str | None, typer.Option(help="Only the K best.", metavar="K")] = None,
+    top: Annotated[int | None, top_option("Only the K best.")] = None,
     threads: ThreadsOption = None,
 ) -> None:
     """Put documents in order of their score for a category, the best first.
@@ -151,10 +150,9 @@ def rank(
     thresher rank desk.thresher noise sample:test --top 5
     """
 
-    count = whole_number("--top", top)
     categorizer = loaded_model(model, threads)
     documents = text_documents(shell, read(data))
-    ranked = categorizer.rank_documents(category, [document.content for document in documents])[:count]
+    ranked = categorizer.rank_documents(category, [document.content for document in documents])[:top]
     if shell.json:
         for i, score, probability in ranked:
             shell.emit({"id": documents[i].id, "score": score, "probability": probability})

@@ -10,7 +10,8 @@ import typer
 from thresher.cli.console import Shell
 from thresher.cli.exit_codes import UsageError
 from thresher.cli.loading import import_numba
-from thresher.cli.options import JournalAnywayOption, Read, text_documents, whole_number
+from thresher.cli.option_values import integer
+from thresher.cli.options import JournalAnywayOption, Read, text_documents
 from thresher.errors import DataError, JournalBusyError, MissingPackageError, TextError
 from thresher.support.units import pluralize
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from thresher.web.guards import Rules
     from thresher.web.service import Service
 
-PORT = "8765"
+PORT = 8765
 _HERE = ("127.0.0.1", "localhost", "::1")
 
 
@@ -39,7 +40,7 @@ def serve(
     format: Annotated[str | None, typer.Option(help="Format of the documents.", metavar="NAME")] = None,
     holdout: Annotated[str | None, typer.Option(help="Labelled documents to measure on.", metavar="DATA")] = None,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[str, typer.Option(help="0 takes any that is free.")] = PORT,
+    port: Annotated[int, typer.Option(help="0 takes any that is free.", metavar="N", parser=integer(0, 65535))] = PORT,
     token: Annotated[str | None, typer.Option(envvar="THRESHER_TOKEN", help="What a request must bear.")] = None,
     tokens: Annotated[
         Path | None, typer.Option(help="A TOML file with a token and role for each person.", readable=False)
@@ -50,7 +51,10 @@ def serve(
     journal_anyway: JournalAnywayOption = False,
     allow_host: Annotated[str, typer.Option(help="More hosts, with ports, that requests may name: a,b.")] = "",
     allow_origin: Annotated[str, typer.Option(help="Pages of other origins that may ask: a,b.")] = "",
-    rate_limit: Annotated[str | None, typer.Option(help="Requests a second for each token.", metavar="N")] = None,
+    rate_limit: Annotated[
+        int | None,
+        typer.Option(help="Requests a second for each token.", metavar="N", parser=integer(1)),
+    ] = None,
 ) -> None:
     """Categorize over HTTP, learn from corrections, and show a page on which to make them.
 
@@ -62,10 +66,7 @@ def serve(
         raise UsageError(f"--no-auth with --host {host} would let everyone in (leave one of them out)")
     if no_auth and (token or tokens):
         raise UsageError("--no-auth needs no token (leave one of them out)")
-    number = whole_number("--port", port, least=0)
-    if number is None or number > 65535:
-        raise UsageError(f"invalid --port: {port}", hint="allowed: 0 to 65535")
-    read = Read(format, {"text": text} if text else {})
+    read = Read(format, text=text)
     model, folder = _places(given, journal)
     _check_free(folder)
     import_numba()
@@ -75,10 +76,9 @@ def serve(
     except ImportError as error:
         raise MissingPackageError(f"{error.name} is missing (pip install 'thresher[serve]')") from None
     shared = None if no_auth else check_token(token) if token else new_token()
-    rate = whole_number("--rate-limit", rate_limit)
-    with server.bound_socket(host, number) as listening:
+    with server.bound_socket(host, port) as listening:
         bound = listening.getsockname()[1]
-        rules = _rules(host, bound, allow_host, allow_origin, shared, tokens, rate)
+        rules = _rules(host, bound, allow_host, allow_origin, shared, tokens, rate_limit)
         first, held_out = _prepared(shell, read, given, model, categories, holdout)
         url = f"http://{'localhost' if host in ('0.0.0.0', '::') else f'[{host}]' if ':' in host else host}:{bound}"
 
@@ -171,7 +171,7 @@ def _prepared(
     """Create a model if there is none yet; return a first step for it, and held-out documents."""
     held_out = text_documents(shell, read(holdout, labelled=True)) if holdout else []
     if given is None:
-        read = Read(None, {})
+        read = Read()
         others = text_documents(shell, read("sample:test"))
         held_out = held_out or others[1::2]  # reviewed documents are learned
         if not model.exists():

@@ -8,6 +8,7 @@ import typer
 
 from thresher.cli.console import Shell
 from thresher.cli.exit_codes import UsageError
+from thresher.cli.option_values import integer
 from thresher.cli.options import (
     ClusterOptions,
     DataArgument,
@@ -17,7 +18,6 @@ from thresher.cli.options import (
     SharedOption,
     ThreadsOption,
     text_documents,
-    whole_number,
 )
 from thresher.cli.output_files import check_model_output, size_of
 from thresher.support.units import pluralize
@@ -39,7 +39,10 @@ def train(
     data: DataArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes.", show_default=False)],
     valid: Annotated[str | None, typer.Option(help="Evaluate on these documents too.", metavar="DATA")] = None,
-    folds: Annotated[str | None, typer.Option(help="Also cross-validate in this number of parts.", metavar="K")] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(help="Also cross-validate in this number of parts.", metavar="K", parser=integer(2)),
+    ] = None,
     threads: ThreadsOption = None,
     shared: SharedOption = None,
     force: ForceOption = False,
@@ -51,18 +54,17 @@ def train(
     from thresher.categorizer import Categorizer
 
     check_model_output(output, force)
-    n_folds = whole_number("--folds", folds, least=2)
-    model = Categorizer(preset=settings.preset, n_threads=whole_number("--threads", threads), **settings.given)
+    model = Categorizer(preset=settings.preset, n_threads=threads, **settings.given)
     if cluster.address is not None:
-        if valid is not None or n_folds is not None:
+        if valid is not None or folds is not None:
             raise UsageError("--valid and --folds are for training here (thresher evaluate --cluster measures there)")
         _train_there(shell, read, data, model, cluster, shared, output)
         return
     if shared is not None:
         raise UsageError("--shared is for training on a cluster (add --cluster)")
     texts, categories = _training_texts(shell, read, data, model.state.settings.memory)
-    if n_folds is not None and n_folds > len(texts):
-        raise UsageError(f"invalid --folds: {n_folds}", hint=f"allowed: up to the {len(texts)} documents")
+    if folds is not None and folds > len(texts):
+        raise UsageError(f"invalid --folds: {folds}", hint=f"allowed: up to the {len(texts)} documents")
     held_out = labelled_documents(shell, read, valid) if valid is not None else None
     start = time.perf_counter()
     with shell.progress() as progress:
@@ -73,8 +75,8 @@ def train(
         from thresher.evaluation import evaluate
 
         found["valid"] = evaluate(model, held_out)
-    if n_folds is not None:
-        found["cross_validation"] = _cross_validated(shell, texts, categories, n_folds, settings)
+    if folds is not None:
+        found["cross_validation"] = _cross_validated(shell, texts, categories, folds, settings)
     digest = model.save(output)
     shown = _summary(model, len(texts)) | {"seconds": round(seconds, 3), "model": str(output), "digest": digest}
     _show(shell, model, shown, found, output)

@@ -94,7 +94,7 @@ class ModelSettings:
     )
     memory: int = setting(
         MEMORY,
-        whole_number(1),
+        whole_number(1)._replace(kind="text"),
         "The memory that the features of the training documents may take, as 1GB, before they go to temporary files.",
         metavar="SIZE",
     )

@@ -569,14 +569,13 @@ def test_a_scheduler_that_does_or_does_not_use_tls_is_named_in_one_line(
 
 
 def test_a_scheduler_without_tls_is_warned_about(secured: Secured, capsys: pytest.CaptureFixture[str]) -> None:
-    none = (None, None, None)
-    with joined_cluster(Shell(json=True, quiet=False), ClusterOptions(secured.tcp, none)):
+    with joined_cluster(Shell(json=True, quiet=False), ClusterOptions(secured.tcp)):
         lines = capsys.readouterr().err.splitlines()
     assert [line for line in lines if secured.tcp in line and "has no TLS" in line and "run code" in line] == lines[:1]
-    with joined_cluster(Shell(json=True, quiet=True), ClusterOptions(secured.tcp, none)):
+    with joined_cluster(Shell(json=True, quiet=True), ClusterOptions(secured.tcp)):
         assert capsys.readouterr().err == ""
     files = (secured.folder / "ca.pem", secured.folder / "own.pem", secured.folder / "own.key")
-    with joined_cluster(Shell(json=True, quiet=False), ClusterOptions(secured.tls, files)):
+    with joined_cluster(Shell(json=True, quiet=False), ClusterOptions(secured.tls, *files)):
         assert "warning" not in capsys.readouterr().err
 
 
