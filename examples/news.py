@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from thresher import Categorizer
-from thresher.datasets.corpora.reuters21578 import find, load, select
+from thresher.datasets.corpora.reuters21578 import find_collection, load, select
 from thresher.datasets.document import Document
 from thresher.datasets.reader import read_documents
 from thresher.evaluation import Evaluation, evaluate
@@ -31,7 +31,7 @@ class Corpus(NamedTuple):
 
 def corpus() -> Corpus:
     """Return Reuters where it is on this machine, or else the project's own corpus."""
-    if find() is None:
+    if find_collection() is None:
         about = "Messages to a city's service desk (thresher fetch reuters21578 brings real news)"
         return Corpus(about, list(read_documents("sample:train")), list(read_documents("sample:test")), "default")
     documents = load()

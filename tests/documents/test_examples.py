@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.paths import ROOT
-from thresher.datasets.corpora.reuters21578 import find
+from thresher.datasets.corpora.reuters21578 import find_collection
 
 EXAMPLES = ROOT / "examples"
 _RUN_NOTEBOOK = """
@@ -59,7 +59,7 @@ def test_news_are_measured_and_explained_without_reuters(tmp_path: Path) -> None
 
 
 def test_news_are_real_where_reuters_is(tmp_path: Path) -> None:
-    place = find()
+    place = find_collection()
     if place is None:
         pytest.skip("needs Reuters-21578: set THRESHER_DATA to the folder of reuters21578.tar.xz")
     printed = run("news.py", tmp_path, str(place))

@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from thresher.datasets.category_names import check_name
-from thresher.datasets.compression import open_bytes, zstd_module
+from thresher.datasets.compression import import_zstd, open_bytes
 from thresher.datasets.document import Document
 from thresher.datasets.reader import FORMATS, Reading, read_documents
 from thresher.datasets.writer import converted, write_to
 from thresher.errors import DataError
 
-PACKERS = (gzip.compress, lzma.compress, zstd_module().compress)
+PACKERS = (gzip.compress, lzma.compress, import_zstd().compress)
 
 
 class Outcome(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.datasets.compression import zstd_module
+from thresher.datasets.compression import import_zstd
 
 TABLE = (
     'id,title,text,labels\n1,Oil,It rose,crude|gas\n2,,\'=1+1,"a, b"\n',
@@ -117,7 +117,7 @@ def seeds(name: str) -> list[bytes]:
 
 def _packed() -> list[bytes]:
     texts = [b"", b"wheat\noil\n" * 20, bytes(3000)]
-    whole = [pack(text) for text in texts for pack in (gzip.compress, lzma.compress, zstd_module().compress)]
+    whole = [pack(text) for text in texts for pack in (gzip.compress, lzma.compress, import_zstd().compress)]
     return [*whole, whole[3][:-3], whole[4][:40], whole[3] + whole[3], whole[5] + b"garbage", b"\x1f\x8b"]
 
 

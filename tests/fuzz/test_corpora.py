@@ -13,11 +13,11 @@ from thresher.datasets import compression
 MOST_BYTES = 200_000
 # A fault for each target: what is put in place of a part of the program.
 FAULTS: dict[str, tuple[str, Any]] = {
-    "csv": ("thresher.datasets.formats.csv.restored", lambda cell: cell),
+    "csv": ("thresher.datasets.formats.csv.unescape_formula", lambda cell: cell),
     "tsv": ("thresher.datasets.formats.csv.printable", lambda said: said),
-    "jsonl": ("thresher.datasets.formats.jsonl._not_json", lambda *_: "two\nlines"),
-    "sgml": ("thresher.datasets.corpora.reuters_sgml._attributes", lambda text: {"newid": text.split('"')[1]}),
-    "lines": ("thresher.datasets.formats.fasttext.checked_categories", tuple),
+    "jsonl": ("thresher.datasets.formats.jsonl._explain_error", lambda *_: "two\nlines"),
+    "sgml": ("thresher.datasets.corpora.reuters_sgml._parse_attributes", lambda text: {"newid": text.split('"')[1]}),
+    "lines": ("thresher.datasets.formats.fasttext.check_categories", tuple),
     "packed": ("thresher.datasets.compression._MAGIC", {b"\x1f\x8b": compression._new_gzip}),
     "parquet": ("thresher.datasets.formats.parquet.name_of", lambda path: "two\nlines"),
     "model": ("thresher.model_file.learner_packing._check_weights", lambda *_: None),

@@ -38,8 +38,8 @@ kill $service; wait $service""",
 thresher inspect found.parquet | grep '"documents":186'""",
     "zstd": """python -c '
 from pathlib import Path
-from thresher.datasets.compression import zstd_module
-Path("few.jsonl.zst").write_bytes(zstd_module().compress(b"{\\"id\\": \\"one\\", \\"text\\": \\"a lamp\\"}\\n"))'
+from thresher.datasets.compression import import_zstd
+Path("few.jsonl.zst").write_bytes(import_zstd().compress(b"{\\"id\\": \\"one\\", \\"text\\": \\"a lamp\\"}\\n"))'
 thresher convert few.jsonl.zst few.csv && grep one few.csv""",
     "lemmas": "thresher train sample:train -o lemmas.thresher --preset paper --analyser nouns-and-verbs",
     "report": """thresher train sample:train -o few.thresher --preset paper

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from support.corpora import made_up
-from thresher.datasets.corpora.reuters21578 import find
+from thresher.datasets.corpora.reuters21578 import find_collection
 from thresher.datasets.document import Document
 from thresher.kernels.csr import Rows
 from thresher.learners import BalancedWinnow
@@ -118,7 +118,7 @@ def test_another_seed_draws_other_examples() -> None:
 
 @pytest.mark.parametrize("name", ["negative_features", "sigmoid_probability"])
 def test_a_claim_on_reuters_is_complete(name: str) -> None:
-    if find() is None:
+    if find_collection() is None:
         pytest.skip("needs Reuters-21578: set THRESHER_DATA to the folder of reuters21578.tar.xz")
     claim = run(name)
     check(claim, name)

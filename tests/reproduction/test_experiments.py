@@ -8,7 +8,7 @@ import pytest
 
 from support.corpora import made_up
 from thresher.cli import run
-from thresher.datasets.corpora.reuters21578 import find, load
+from thresher.datasets.corpora.reuters21578 import find_collection, load
 from thresher.datasets.document import Document
 from thresher_reproduction import table1, table2
 from thresher_reproduction.pages import render_html, render_markdown
@@ -19,7 +19,7 @@ from thresher_reproduction.systems import SYSTEMS
 
 @pytest.fixture(scope="module")
 def reuters() -> list[Document]:
-    if find() is None:
+    if find_collection() is None:
         pytest.skip("needs Reuters-21578: set THRESHER_DATA to the folder of reuters21578.tar.xz")
     return load()
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from thresher.datasets.corpora.reuters21578 import find, load
+from thresher.datasets.corpora.reuters21578 import find_collection, load
 
 WORDS = {
     "energy": "oil crude gas barrel pipeline refinery opec fuel drilling petroleum",
@@ -51,7 +51,7 @@ def made_up(n_texts: int = 300, seed: int = 0, single: bool = False) -> Corpus:
 @cache
 def reuters(n_texts: int) -> Corpus:
     """Return the first documents of Reuters-21578 that have a body; skip the test where the collection is not."""
-    if find() is None:
+    if find_collection() is None:
         pytest.skip("needs Reuters-21578: set THRESHER_DATA to the folder of reuters21578.tar.xz")
     found = [document for document in load() if document.fields and "body" in document.fields][:n_texts]
     return Corpus([(d.fields or {})["body"] for d in found], [list(d.categories) for d in found])

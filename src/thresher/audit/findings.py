@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from thresher.audit.label_errors import FEW_DOCUMENTS, Judged, Suspect, judge
 from thresher.audit.near_duplicates import Links, groups, linked
-from thresher.datasets.category_names import category_set
+from thresher.datasets.category_names import normalize_categories
 from thresher.datasets.document import Document
 from thresher.errors import DataError, TextError
 from thresher.model.settings import ModelSettings
@@ -220,7 +220,7 @@ def audit(
 
 def _category_sets(training: list[Document]) -> list[list[str]]:
     """Return the categories of the training documents, or raise a DataError if there are none."""
-    named = [category_set(document.categories) for document in training]
+    named = [normalize_categories(document.categories) for document in training]
     if not any(named):
         raise DataError(
             "no document has a category, so there is nothing to audit", hint="name the column of the categories"

@@ -56,10 +56,10 @@ def demo(
 def _corpus(shell: Shell) -> tuple[str, str, str]:
     """Return a name and two parts: Reuters if it is available, otherwise the sample corpus."""
     from thresher.datasets.corpora.download import fetch
-    from thresher.datasets.corpora.reuters21578 import find
+    from thresher.datasets.corpora.reuters21578 import find_collection
     from thresher.errors import ThresherError
 
-    if find() is None:
+    if find_collection() is None:
         shell.remark("getting Reuters-21578, which takes up to half a minute ...")
     try:
         fetch("reuters21578")

@@ -111,7 +111,7 @@ def _writable(folder: Path) -> bool:
 
 
 def _reuters() -> Check:
-    from thresher.datasets.corpora.reuters21578 import find
+    from thresher.datasets.corpora.reuters21578 import find_collection
 
-    found: Any = find()
+    found: Any = find_collection()
     return Check("reuters21578", str(found or "not here"), None, "" if found else "thresher fetch reuters21578")

@@ -79,6 +79,6 @@ def output_file(path: Path) -> Iterator[Any]:
 
 def output_format(path: Path) -> str:
     """Return the format by a file's name; JSON lines for devices and pipes, which have no such names."""
-    from thresher.datasets.writer import written_format
+    from thresher.datasets.writer import guess_format
 
-    return "jsonl" if is_special(path) else written_format(path)
+    return "jsonl" if is_special(path) else guess_format(path)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from thresher.datasets.compression import SUFFIXES
 from thresher.datasets.document import Document
-from thresher.datasets.formats.folders import leads_out
+from thresher.datasets.formats.folders import is_link_outside
 from thresher.datasets.reader import is_data_suffix, read_documents
 from thresher.errors import DataError
 
@@ -48,7 +48,7 @@ def partitions_of(source: str, *, size: int = RANGE, **options: Any) -> list[Par
         if files and len(others) < len(files):
             if others:
                 raise DataError(f"{others[0]} is not a file of documents", path=folder, hint="each file is a partition")
-            if links := [file.name for file in files if leads_out(file, folder)]:
+            if links := [file.name for file in files if is_link_outside(file, folder)]:
                 raise DataError(
                     f"{links[0]} is a link to a file outside of the folder", path=folder, hint="name the file"
                 )

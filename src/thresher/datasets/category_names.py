@@ -6,13 +6,13 @@ from typing import Any
 
 from thresher.errors import TextError
 
-LONGEST_NAME = 200
+MAX_NAME_LENGTH = 200
 
 
-def category_set(entry: Any) -> list[str]:
+def normalize_categories(entry: Any) -> list[str]:
     """Return the sorted, unique categories of a text from one name or a collection of names.
 
-    >>> category_set("grain"), category_set({"wheat", "grain"})
+    >>> normalize_categories("grain"), normalize_categories({"wheat", "grain"})
     (['grain'], ['grain', 'wheat'])
     """
     if isinstance(entry, str):
@@ -27,7 +27,7 @@ def category_set(entry: Any) -> list[str]:
     return sorted(set(names))
 
 
-def category_sets(entries: Any) -> list[list[str]]:
+def normalize_each(entries: Any) -> list[list[str]]:
     """Return the sorted, unique categories of each text."""
     if isinstance(entries, str | bytes) or not isinstance(entries, Iterable):
         raise TextError(
@@ -37,34 +37,34 @@ def category_sets(entries: Any) -> list[list[str]]:
 
 
 def sorted_names(entry: Any) -> tuple[str, ...]:
-    """Return the categories of a text as `category_set` does; results for tuples are cached, as few differ."""
+    """Return the categories of a text as `normalize_categories` does; results for tuples are cached, as few differ."""
     try:
-        return _sorted_names(entry) if type(entry) is tuple else tuple(category_set(entry))
+        return _sorted_names(entry) if type(entry) is tuple else tuple(normalize_categories(entry))
     except TypeError:  # an unhashable entry is not a name either, and raises the right error here
-        return tuple(category_set(entry))
+        return tuple(normalize_categories(entry))
 
 
 @lru_cache(maxsize=2**12)
 def _sorted_names(names: tuple[Any, ...]) -> tuple[str, ...]:
-    return tuple(category_set(names))
+    return tuple(normalize_categories(names))
 
 
 @lru_cache(maxsize=2**16)
 def check_name(name: str) -> None:
     """Raise a TextError if a category may not have this name."""
-    if not name.strip() or len(name) > LONGEST_NAME or any(ord(letter) < 32 for letter in name):
-        allowed = f"1 to {LONGEST_NAME} characters, not only spaces and none of them a control character"
+    if not name.strip() or len(name) > MAX_NAME_LENGTH or any(ord(letter) < 32 for letter in name):
+        allowed = f"1 to {MAX_NAME_LENGTH} characters, not only spaces and none of them a control character"
         raise TextError("category {name} is not a valid name", hint=f"allowed: {allowed}", name=name[:50])
     if any(0xD800 <= ord(letter) < 0xE000 for letter in name):
         raise TextError("category {name} holds a lone surrogate", name=name[:50])
 
 
-def new_names(named: list[list[str]], known: list[str]) -> list[str]:
+def find_new_names(named: list[list[str]], known: list[str]) -> list[str]:
     """Return the names that are not in `known`, in order of first occurrence."""
     present = set(known)
     return [name for name in dict.fromkeys(name for row in named for name in row) if name not in present]
 
 
-def some(names: list[str]) -> str:
+def abbreviate(names: list[str]) -> str:
     """Return the first five names as text, for a message."""
     return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "") if names else "none"

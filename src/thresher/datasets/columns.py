@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from thresher.datasets.category_names import check_name, some
+from thresher.datasets.category_names import abbreviate, check_name
 from thresher.datasets.document import Document
-from thresher.datasets.options import MOST_CATEGORIES, ReadOptions
+from thresher.datasets.options import MAX_CATEGORIES, ReadOptions
 from thresher.errors import DataError, TextError
 
 # The first name of each list that exists is taken.
@@ -17,7 +17,7 @@ _TEXTS = ("text", "body", "content", "message", "document", "description", "abst
 TITLES = ("title", "subject", "headline")
 _CATEGORIES = ("categories", "labels", "topics", "tags", "category", "label", "topic", "tag", "class")
 _IDS = ("id", "_id", "newid", "doc_id", "docid", "document_id", "uid", "key")
-_KINDS = {
+_TYPE_NAMES = {
     bool: "true or false",
     int: "a number",
     float: "a number",
@@ -36,10 +36,10 @@ class Columns(NamedTuple):
     categories: tuple[str, ...]
     id: str
 
-    def described(self) -> str:
+    def describe(self) -> str:
         """Return a description of the chosen columns.
 
-        >>> guessed_columns(["Title", "body", "labels", "price"], ReadOptions()).described()
+        >>> guess_columns(["Title", "body", "labels", "price"], ReadOptions()).describe()
         "text from 'Title' and 'body', categories from 'labels', no id (the line's number)"
         """
         text = " and ".join(repr(name) for name in self.text.values())
@@ -49,63 +49,65 @@ class Columns(NamedTuple):
         return f"text from {text}, {found}, {named}"
 
 
-def guessed_columns(names: Iterable[str], options: ReadOptions) -> Columns:
+def guess_columns(names: Iterable[str], options: ReadOptions) -> Columns:
     """Return the columns that the options name, or else those with well-known names."""
     known = list(names)
     for wanted in (*options.text, *options.categories, *filter(None, [options.id])):
         if wanted not in known:
-            raise DataError(f"there is no column {wanted!r}", hint=f"there are: {_listed(known)}")
-    text = options.text or _text_columns(known)
+            raise DataError(f"there is no column {wanted!r}", hint=f"there are: {_list_names(known)}")
+    text = options.text or _find_text_columns(known)
     if not text:
-        raise DataError("no column holds the text", hint=f"there are: {_listed(known)}; name it with {{text=COLUMN}}")
+        raise DataError(
+            "no column holds the text", hint=f"there are: {_list_names(known)}; name it with {{text=COLUMN}}"
+        )
     taken = set(text)
-    categories = options.categories or _category_columns([name for name in known if name not in taken])
+    categories = options.categories or _find_category_columns([name for name in known if name not in taken])
     if options.labelled and not categories:
-        hint = f"there are: {_listed(known)}; name it with {{categories=COLUMN}}"
+        hint = f"there are: {_list_names(known)}; name it with {{categories=COLUMN}}"
         raise DataError("no column holds the categories", hint=hint)
-    return Columns(_fields(text), categories, options.id or _first(known, _IDS))
+    return Columns(_map_fields(text), categories, options.id or _find_first(known, _IDS))
 
 
-def guess_again(columns: Columns | None, names: Iterable[str], options: ReadOptions) -> Columns:
+def guess_columns_again(columns: Columns | None, names: Iterable[str], options: ReadOptions) -> Columns:
     """Return the columns after a record has added new names; earlier columns of categories stay."""
-    found = guessed_columns(names, options)
+    found = guess_columns(names, options)
     before = columns.categories if columns else ()
     return found._replace(categories=tuple(dict.fromkeys((*before, *found.categories))))
 
 
-def with_own_text(columns: Columns, record: Mapping[str, Any], options: ReadOptions) -> Columns:
+def use_own_text_column(columns: Columns, record: Mapping[str, Any], options: ReadOptions) -> Columns:
     """Return the columns of one record, whose text may have another well-known name than in earlier records."""
     missing = {field for field, column in columns.text.items() if field != "title" and column not in record}
-    own = _first(list(record), _TEXTS) if missing and not options.text else ""
+    own = _find_first(list(record), _TEXTS) if missing and not options.text else ""
     if not own:
         return columns
     return columns._replace(text={f: own if f in missing else column for f, column in columns.text.items()})
 
 
-def _listed(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     return ", ".join(repr(name) for name in names[:20]) + (", ..." if len(names) > 20 else "") or "none"
 
 
-def _first(names: list[str], wanted: Iterable[str]) -> str:
+def _find_first(names: list[str], wanted: Iterable[str]) -> str:
     by_name = {name.strip().lower(): name for name in reversed(names)}
     return next((by_name[name] for name in wanted if name in by_name), "")
 
 
 def has_text_column(names: list[str]) -> bool:
     """Return whether these may be column names: at least two, one of them well known for text."""
-    return len(names) > 1 and bool(_text_columns(names))
+    return len(names) > 1 and bool(_find_text_columns(names))
 
 
-def _text_columns(names: list[str]) -> tuple[str, ...]:
-    return tuple(filter(None, (_first(names, TITLES), _first(names, _TEXTS))))
+def _find_text_columns(names: list[str]) -> tuple[str, ...]:
+    return tuple(filter(None, (_find_first(names, TITLES), _find_first(names, _TEXTS))))
 
 
-def _category_columns(names: list[str]) -> tuple[str, ...]:
-    single = _first(names, _CATEGORIES)
+def _find_category_columns(names: list[str]) -> tuple[str, ...]:
+    single = _find_first(names, _CATEGORIES)
     return (single,) if single else tuple(name for name in names if _NUMBERED.fullmatch(name.strip().lower()))
 
 
-def _fields(columns: tuple[str, ...]) -> dict[str, str]:
+def _map_fields(columns: tuple[str, ...]) -> dict[str, str]:
     """Return a mapping from field names to columns; only "title" and "body" are known to the features."""
     if len(columns) == 1:
         return {"text": columns[0]}
@@ -117,64 +119,66 @@ def _fields(columns: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def document_of(
+def make_document(
     record: Mapping[str, Any], columns: Columns, options: ReadOptions, place: str, default_id: str
 ) -> Document:
     """Return the document of a record, or raise a DataError without the place."""
-    categories = _categories(record, columns.categories, options)
+    categories = _read_categories(record, columns.categories, options)
     given = record.get(columns.id) if columns.id else None
     if len(columns.text) == 1:
         (column,) = columns.text.values()
-        return Document(_text(record, column), categories, _id(given, default_id), None, record, place)
-    fields = {field: _text(record, column) for field, column in columns.text.items() if record.get(column) is not None}
+        return Document(_get_text(record, column), categories, _choose_id(given, default_id), None, record, place)
+    fields = {
+        field: _get_text(record, column) for field, column in columns.text.items() if record.get(column) is not None
+    }
     if not fields:
-        raise DataError(f"no text: {some(list(columns.text.values()))} are missing")
+        raise DataError(f"no text: {abbreviate(list(columns.text.values()))} are missing")
     text = "\n".join(fields.values())
-    return Document(text, categories, _id(given, default_id), fields, record, place)
+    return Document(text, categories, _choose_id(given, default_id), fields, record, place)
 
 
-def _text(record: Mapping[str, Any], column: str) -> str:
+def _get_text(record: Mapping[str, Any], column: str) -> str:
     text = record.get(column)
     if type(text) is str:
         return text
     if column not in record:
-        raise DataError(f"field {column!r} is missing", hint=f"there are: {_listed(list(record))}")
-    raise DataError(f"field {column!r} must hold text, not {_kind(text)}")
+        raise DataError(f"field {column!r} is missing", hint=f"there are: {_list_names(list(record))}")
+    raise DataError(f"field {column!r} must hold text, not {_describe_type(text)}")
 
 
-def _kind(value: Any) -> str:
-    return _KINDS.get(type(value), type(value).__name__)
+def _describe_type(value: Any) -> str:
+    return _TYPE_NAMES.get(type(value), type(value).__name__)
 
 
-def _id(given: Any, default: str) -> str:
+def _choose_id(given: Any, default: str) -> str:
     if given is None or given == "":
         return default
     if isinstance(given, str | int) and not isinstance(given, bool):
         return str(given)
-    problem = f"the id must be text or a whole number below 2**64, not {_kind(given)}"
+    problem = f"the id must be text or a whole number below 2**64, not {_describe_type(given)}"
     raise DataError(problem, hint="write it as text")
 
 
-def _categories(record: Mapping[str, Any], columns: tuple[str, ...], options: ReadOptions) -> tuple[str, ...]:
+def _read_categories(record: Mapping[str, Any], columns: tuple[str, ...], options: ReadOptions) -> tuple[str, ...]:
     found: list[str] = []
     if options.labelled and not any(column in record for column in columns):
-        raise DataError(f"field {columns[0]!r} is missing", hint=f"there are: {_listed(list(record))}")
+        raise DataError(f"field {columns[0]!r} is missing", hint=f"there are: {_list_names(list(record))}")
     for column in columns:
         cell = record.get(column)
         if type(cell) is str:
             found += split_cell(cell, options.separator) if options.separator else [cell]
         elif cell is not None:
-            found += _listed_names(cell, column)
-    return checked_categories(found)
+            found += _read_names(cell, column)
+    return check_categories(found)
 
 
-def _listed_names(cell: Any, column: str) -> list[str]:
+def _read_names(cell: Any, column: str) -> list[str]:
     """Return the names in a cell that is not text: a list of names, or of objects as in predictions."""
     cells = cell if isinstance(cell, list) else [cell]
     cells = [one["category"] if isinstance(one, dict) and "category" in one else one for one in cells]
     for name in cells:
         if not isinstance(name, str | int) or isinstance(name, bool):
-            raise DataError(f"field {column!r} must hold names of categories, not {_kind(name)}")
+            raise DataError(f"field {column!r} must hold names of categories, not {_describe_type(name)}")
     return [str(name) for name in cells]
 
 
@@ -185,10 +189,10 @@ def split_cell(cell: str, separator: str) -> list[str]:
     return [cell] if cell else []
 
 
-def checked_categories(names: list[str]) -> tuple[str, ...]:
+def check_categories(names: list[str]) -> tuple[str, ...]:
     """Return the names, or raise a DataError if one is invalid or there are too many; duplicates stay."""
-    if len(names) > MOST_CATEGORIES:
-        raise DataError(f"{len(names):,} categories in one document are too many", hint=f"allowed: {MOST_CATEGORIES:,}")
+    if len(names) > MAX_CATEGORIES:
+        raise DataError(f"{len(names):,} categories in one document are too many", hint=f"allowed: {MAX_CATEGORIES:,}")
     try:
         for name in names:
             check_name(name)

@@ -21,9 +21,9 @@ _HEAD = 2**16  # bytes that are inspected before reading starts
 _PIECE = 2**10
 # The decompressors of xz and zstd stop at this size, and a piece of gzip never expands to more.
 _AT_ONCE = 2**21
-_HARMLESS, _MOST_RATIO = 2**26, 200
-_MOST_UNPACKED = 2**40  # bytes of one file, whatever its ratio
-_MOST_MEMORY = 2**28  # bytes that decompressing an .xz file may use; files with xz's defaults need a quarter
+_ALWAYS_ALLOWED, _MAX_RATIO = 2**26, 200
+_MAX_UNPACKED = 2**40  # bytes of one file, whatever its ratio
+_MAX_MEMORY = 2**28  # bytes that decompressing an .xz file may use; files with xz's defaults need a quarter
 
 Source = str | PathLike[str] | BinaryIO
 
@@ -32,7 +32,7 @@ def _new_gzip() -> Any:
     return zlib.decompressobj(wbits=31)
 
 
-def zstd_module() -> Any:
+def import_zstd() -> Any:
     """Return the module for zstd: that of the standard library from Python 3.14 on, and its backport before."""
     try:
         if sys.version_info >= (3, 14):
@@ -45,12 +45,12 @@ def zstd_module() -> Any:
 
 
 def _new_zstd() -> Any:
-    return zstd_module().ZstdDecompressor()
+    return import_zstd().ZstdDecompressor()
 
 
 _MAGIC: dict[bytes, Callable[[], Any]] = {
     b"\x1f\x8b": _new_gzip,
-    b"\xfd7zXZ\x00": partial(lzma.LZMADecompressor, memlimit=_MOST_MEMORY),
+    b"\xfd7zXZ\x00": partial(lzma.LZMADecompressor, memlimit=_MAX_MEMORY),
     b"\x28\xb5\x2f\xfd": _new_zstd,
 }
 SUFFIXES = (".gz", ".xz", ".zst")
@@ -66,19 +66,19 @@ def name_of(source: Source) -> str:
 
 def open_bytes(source: Source) -> io.BufferedReader:
     """Open a path, "-" for standard input, or a binary stream, and decompress it if needed."""
-    stream = _opened(source)
+    stream = _open(source)
     try:
-        head, stream = looked_at(stream, lambda head: not any(magic.startswith(head) for magic in _MAGIC))
+        head, stream = peek_until(stream, lambda head: not any(magic.startswith(head) for magic in _MAGIC))
         for magic, new in _MAGIC.items():
             if head.startswith(magic):
-                return io.BufferedReader(Unpacked(stream, name_of(source), new), BUFFER)
+                return io.BufferedReader(DecompressedStream(stream, name_of(source), new), BUFFER)
     except BaseException:
         stream.close()
         raise
     return stream
 
 
-def looked_at(stream: io.BufferedReader, enough: Callable[[bytes], bool]) -> tuple[bytes, io.BufferedReader]:
+def peek_until(stream: io.BufferedReader, enough: Callable[[bytes], bool]) -> tuple[bytes, io.BufferedReader]:
     """Return the first bytes of a stream, and a stream that still contains them.
 
     A pipe delivers its bytes in pieces. The function reads until `enough` returns true and no further, since the
@@ -90,12 +90,12 @@ def looked_at(stream: io.BufferedReader, enough: Callable[[bytes], bool]) -> tup
     head = stream.read(len(head))
     while not enough(head) and len(head) < _HEAD and (more := stream.read1(_HEAD - len(head))):
         head += more
-    return head, io.BufferedReader(Pieces(stream, head), BUFFER)
+    return head, io.BufferedReader(PieceStream(stream, head), BUFFER)
 
 
-def _opened(source: Source) -> io.BufferedReader:
+def _open(source: Source) -> io.BufferedReader:
     if source == "-":
-        return io.BufferedReader(_Borrowed(sys.stdin.buffer), BUFFER)
+        return io.BufferedReader(_BorrowedStream(sys.stdin.buffer), BUFFER)
     if isinstance(source, str | PathLike):
         path = Path(source)
         if path.is_dir():
@@ -103,15 +103,15 @@ def _opened(source: Source) -> io.BufferedReader:
         return open_file(path)
     if isinstance(source, io.TextIOBase):
         raise ParameterError("is a stream of text", path=name_of(source), hint="open the file with mode 'rb'")
-    return io.BufferedReader(_Borrowed(source), BUFFER)
+    return io.BufferedReader(_BorrowedStream(source), BUFFER)
 
 
 def open_file(path: Path) -> io.BufferedReader:
     """Open a file whose errors name it, including errors during reading."""
-    return io.BufferedReader(_Named(path), BUFFER)
+    return io.BufferedReader(_NamedFile(path), BUFFER)
 
 
-class _Named(io.FileIO):
+class _NamedFile(io.FileIO):
     """A file whose errors name it."""
 
     def readinto(self, buffer: Any) -> int | None:
@@ -122,7 +122,7 @@ class _Named(io.FileIO):
             raise
 
 
-class Pieces(io.RawIOBase):
+class PieceStream(io.RawIOBase):
     """A raw stream that transforms another stream piece by piece; `piece` returns b"" at the end."""
 
     def __init__(self, stream: io.BufferedReader, ready: bytes = b"") -> None:
@@ -152,7 +152,7 @@ class Pieces(io.RawIOBase):
         return self._stream.read1(BUFFER)
 
 
-class _Borrowed(io.RawIOBase):
+class _BorrowedStream(io.RawIOBase):
     """A stream that the caller opened and closes."""
 
     def __init__(self, stream: Any) -> None:
@@ -167,15 +167,13 @@ class _Borrowed(io.RawIOBase):
         return len(found)
 
 
-class Unpacked(Pieces):
+class DecompressedStream(PieceStream):
     """The decompressed bytes of all members of a stream; more than `most` bytes raise a DataError."""
 
-    def __init__(
-        self, stream: io.BufferedReader, name: str, new: Callable[[], Any], most: int = _MOST_UNPACKED
-    ) -> None:
+    def __init__(self, stream: io.BufferedReader, name: str, new: Callable[[], Any], most: int = _MAX_UNPACKED) -> None:
         super().__init__(stream)
-        self._name, self._new, self._member, self._most = name, new, new(), most
-        self._packed = self._unpacked = 0
+        self._name, self._new, self._member, self._max_unpacked = name, new, new(), most
+        self._n_packed = self._n_unpacked = 0
 
     def piece(self) -> bytes:
         """Return the next decompressed bytes, reading on while the input gives none."""
@@ -195,7 +193,7 @@ class Unpacked(Pieces):
     def _next_packed(self) -> bytes:
         """Read compressed bytes and count them once; those after the end of a member go to the next member."""
         packed = self._stream.read(_PIECE)
-        self._packed += len(packed)
+        self._n_packed += len(packed)
         return packed
 
     def _unpack(self, piece: bytes) -> bytes:
@@ -206,12 +204,12 @@ class Unpacked(Pieces):
         except Exception as error:
             problem = f"the compressed data are damaged: {error}"
             raise DataError(problem, path=self._name, hint="copy the file again") from None
-        self._unpacked += len(found)
+        self._n_unpacked += len(found)
         limit = ""
-        if self._unpacked > max(_HARMLESS, _MOST_RATIO * self._packed):
-            limit = f"{_MOST_RATIO} times its size"
-        elif self._unpacked > self._most:
-            limit = f"{self._most:,} bytes"
+        if self._n_unpacked > max(_ALWAYS_ALLOWED, _MAX_RATIO * self._n_packed):
+            limit = f"{_MAX_RATIO} times its size"
+        elif self._n_unpacked > self._max_unpacked:
+            limit = f"{self._max_unpacked:,} bytes"
         if limit:
             problem = f"unpacks to more than {limit}"
             raise DataError(problem, path=self._name, hint="unpack it yourself if that is right")

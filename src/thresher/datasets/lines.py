@@ -9,7 +9,7 @@ import io
 import re
 from collections.abc import Callable, Iterator
 
-from thresher.datasets.compression import BUFFER, Pieces, Source, looked_at, name_of, open_bytes
+from thresher.datasets.compression import BUFFER, PieceStream, Source, name_of, open_bytes, peek_until
 from thresher.datasets.document import Document
 from thresher.datasets.options import ReadOptions
 from thresher.errors import DataError
@@ -34,7 +34,7 @@ def _has_line(head: bytes) -> bool:
     return b"\n" in head.removeprefix(codecs.BOM_UTF8).lstrip()
 
 
-def check_mark(head: bytes) -> None:
+def check_signature(head: bytes) -> None:
     """Raise a DataError, without the place, for the marks of encodings other than UTF-8 and of binary formats."""
     encoding = next((encoding for mark, encoding in _OTHER_MARKS.items() if head.startswith(mark)), None)
     if encoding:
@@ -45,7 +45,7 @@ def check_mark(head: bytes) -> None:
         raise DataError(f"is {kind}", hint="save it as CSV, or as text")
 
 
-def not_text(byte: int, column: int, options: ReadOptions) -> DataError:
+def invalid_byte(byte: int, column: int, options: ReadOptions) -> DataError:
     """Return the error, without the place, for a byte that is invalid in the encoding."""
     advice = "use {encoding=latin-1}" if options.is_utf8 else "use another {encoding}"
     name = "UTF-8" if options.is_utf8 else options.codec
@@ -67,21 +67,21 @@ class Lines:
         self.name, self.options = name_of(source), options
         self._stream = open_bytes(source)
         try:
-            self._begin()
+            self._inspect_start()
         except BaseException:
             self._stream.close()
             raise
 
-    def _begin(self) -> None:
+    def _inspect_start(self) -> None:
         """Inspect the first bytes, and drop the byte order mark of UTF-8."""
         if not self.options.is_utf8:
-            self._stream = io.BufferedReader(_Recoded(self._stream, self.name, self.options), BUFFER)
-        self._head, self._stream = looked_at(self._stream, _has_line)
+            self._stream = io.BufferedReader(_RecodedStream(self._stream, self.name, self.options), BUFFER)
+        self._head, self._stream = peek_until(self._stream, _has_line)
         if self._head.startswith(codecs.BOM_UTF8):
             self._stream.read(len(codecs.BOM_UTF8))
             self._head = self._head[len(codecs.BOM_UTF8) :]
         try:
-            check_mark(self._head)
+            check_signature(self._head)
         except DataError as error:
             raise error.at(self.name, 1) from None
 
@@ -109,7 +109,7 @@ class Lines:
             return line.decode("utf-8", self.options.decode_errors)
         except UnicodeDecodeError as error:
             column = len(line[: error.start].decode("utf-8")) + 1
-            raise not_text(self._original(line[error.start :]), column, self.options) from None
+            raise invalid_byte(self._original(line[error.start :]), column, self.options) from None
 
     def _original(self, rest: bytes) -> int:
         """Return the invalid byte as it was in the source, before it was recoded to UTF-8."""
@@ -129,7 +129,7 @@ class Lines:
     def __iter__(self) -> Iterator[tuple[int, bytes | DataError]]:
         """Yield (number, line) pairs, with a DataError in place of a line that is too long."""
         old_mac = b"\n" not in self._head and _OLD_MAC.search(self._head)
-        ended = self._at_returns if old_mac else self._at_newlines
+        ended = self._split_at_returns if old_mac else self._split_at_newlines
         with self._stream:
             for number, line in enumerate(ended(), 1):
                 yield number, self._too_long(number) if line is None else line
@@ -138,7 +138,7 @@ class Lines:
         problem = f"line longer than {self.options.longest:,} bytes"
         return self.error(number, problem, "split it, or allow more with {longest}")
 
-    def _at_newlines(self) -> Iterator[bytes | None]:
+    def _split_at_newlines(self) -> Iterator[bytes | None]:
         """Yield lines without their endings, or None as soon as a line is too long, since its end may never come."""
         read, most = self._stream.readline, self.options.longest + 2
         while line := read(most):
@@ -151,7 +151,7 @@ class Lines:
                 continue
             yield line if len(line) <= self.options.longest else None
 
-    def _at_returns(self) -> Iterator[bytes | None]:
+    def _split_at_returns(self) -> Iterator[bytes | None]:
         """Yield the lines of a file whose lines end with carriage returns."""
         held, overlong = b"", False
         while block := self._stream.read1(BUFFER):
@@ -171,7 +171,7 @@ class Lines:
             yield held
 
 
-class _Recoded(Pieces):
+class _RecodedStream(PieceStream):
     """Recode another encoding to UTF-8; an invalid byte becomes a lone surrogate, which `Lines.text` then rejects."""
 
     def __init__(self, stream: io.BufferedReader, name: str, options: ReadOptions) -> None:
@@ -186,11 +186,11 @@ class _Recoded(Pieces):
         while not self._ended:
             block = self._stream.read1(BUFFER)
             self._ended = not block
-            if found := self._decoded(block):
+            if found := self._decode(block):
                 return found.encode("utf-8", "surrogatepass")
         return b""
 
-    def _decoded(self, block: bytes) -> str:
+    def _decode(self, block: bytes) -> str:
         try:
             text = self._decoder.decode(block, final=self._ended)
         except UnicodeDecodeError as error:

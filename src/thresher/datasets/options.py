@@ -15,8 +15,8 @@ from thresher.support.settings import (
     whole_number,
 )
 
-LONGEST_DOCUMENT, MOST_BYTES = 1_000_000, 2**31 - 1
-MOST_CATEGORIES = 1_000
+DEFAULT_LONGEST, MAX_LONGEST = 1_000_000, 2**31 - 1
+MAX_CATEGORIES = 1_000
 _ANYTHING = Rule("any text", lambda value: True)
 
 
@@ -87,8 +87,8 @@ class ReadOptions:
         None, optional(whole_number(0)), "Skip at most this number of records that cannot be read.", metavar="N"
     )
     longest: int = setting(
-        LONGEST_DOCUMENT,
-        Rule(f"1 to {MOST_BYTES:,}", lambda value: type(value) is int and 1 <= value <= MOST_BYTES, "whole number"),
+        DEFAULT_LONGEST,
+        Rule(f"1 to {MAX_LONGEST:,}", lambda value: type(value) is int and 1 <= value <= MAX_LONGEST, "whole number"),
         "Refuse longer records (1,000,000).",
         metavar="BYTES",
     )

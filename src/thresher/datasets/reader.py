@@ -27,23 +27,23 @@ from thresher.datasets.options import ReadOptions
 from thresher.errors import DataError, ParameterError
 from thresher.support.units import pluralize
 
-Found = Iterator[Document | DataError]
-SHOWN = 10
-MOST_REMEMBERED = 200_000  # documents that are compared to find duplicates
+Results = Iterator[Document | DataError]
+MAX_SHOWN = 10
+MAX_REMEMBERED = 200_000  # documents that are compared to find duplicates
 
 
-def _read_sgml(lines: Lines, options: ReadOptions, seen: set[str] | None = None) -> Found:
+def _read_sgml(lines: Lines, options: ReadOptions, seen: set[str] | None = None) -> Results:
     encoding = "latin-1" if options.encoding is None else "utf-8"  # `Lines` recodes other encodings to UTF-8
     return iter(read_sgml(lines.pieces(), lines.name, seen=seen, encoding=encoding))
 
 
-def _read_sgml_folder(folder: Path, options: ReadOptions) -> Found:
+def _read_sgml_folder(folder: Path, options: ReadOptions) -> Results:
     seen: set[str] = set()
     for path in sorted(folder.glob("*.sgm")):
         yield from _read_sgml(Lines(path, options), options, seen)
 
 
-_BY_LINE: dict[str, Callable[[Lines, ReadOptions], Found]] = {
+_BY_LINE: dict[str, Callable[[Lines, ReadOptions], Results]] = {
     "fasttext": read_fasttext,
     "libmultilabel": read_libmultilabel,
     "text": read_plain,
@@ -83,7 +83,7 @@ class Reading:
         self.first_skipped: list[str] = []
         self.warnings: list[str] = []
         self._seen: dict[int, tuple[tuple[str, ...], str]] = {}
-        self._found: Found = iter(())
+        self._results: Results = iter(())
         self._close: Callable[[], None] = lambda: None
         self._read = False
 
@@ -94,12 +94,12 @@ class Reading:
             raise DataError("has been read already", path=self.name, hint=hint)
         self._read = True
         try:
-            for found in self._found:
+            for found in self._results:
                 if isinstance(found, DataError):
                     self._skip(found)
                     continue
                 self.documents += 1
-                yield self._noticed(found)
+                yield self._check_duplicate(found)
         finally:
             self._close()
         if not self.documents and not self.options.allow_empty:
@@ -108,8 +108,8 @@ class Reading:
 
     def close(self) -> None:
         """Close the source before its end is reached."""
-        if isinstance(self._found, Generator):
-            self._found.close()
+        if isinstance(self._results, Generator):
+            self._results.close()
         self._close()
 
     def _skip(self, error: DataError) -> None:
@@ -117,7 +117,7 @@ class Reading:
         if not options.skip_bad and options.max_bad is None:
             raise error
         self.skipped += 1
-        if len(self.first_skipped) < SHOWN:
+        if len(self.first_skipped) < MAX_SHOWN:
             self.first_skipped.append(str(error))
         if options.max_bad is not None and self.skipped > options.max_bad:
             hint = "; ".join(filter(None, (error.hint, "allow more with {max_bad}")))
@@ -126,10 +126,10 @@ class Reading:
 
     def _warn(self, message: str) -> None:
         self.n_warnings += 1
-        if len(self.warnings) < SHOWN:
+        if len(self.warnings) < MAX_SHOWN:
             self.warnings.append(message)
 
-    def _noticed(self, document: Document) -> Document:
+    def _check_duplicate(self, document: Document) -> Document:
         """Return a document with unique categories; warn of duplicates, and of a known text with other categories."""
         categories = document.categories
         if len(categories) > 1 and len(set(categories)) < len(categories):
@@ -140,7 +140,7 @@ class Reading:
             self.repeated += 1
             if set(before[0]) != set(document.categories):
                 self._warn(f"{document.place}: the same text as {before[1]}, with other categories")
-        elif len(self._seen) < MOST_REMEMBERED:
+        elif len(self._seen) < MAX_REMEMBERED:
             self._seen[key] = (document.categories, document.place)
         return document
 
@@ -174,26 +174,26 @@ def read_documents(source: Source, *, format: str | None = None, **options: Any)
         path = Path(source)
         corpus, _, part = str(source).partition(":")
         if corpus in CORPORA and format is None and not path.exists():
-            return _started(Reading(str(source), corpus, settled), lambda _: iter(CORPORA[corpus](part)))
+            return _start(Reading(str(source), corpus, settled), lambda _: iter(CORPORA[corpus](part)))
         if path.is_dir():
             return _read_folder(path, format, settled)
-        format = format or _by_suffix(path)
+        format = format or _guess_by_suffix(path)
         if format == "parquet":
             return _read_parquet(path, settled)
     return _read_lines(source, format, settled)
 
 
-def _started(reading: Reading, read: Callable[..., Found]) -> Reading:
+def _start(reading: Reading, read: Callable[..., Results]) -> Reading:
     """Attach a reader to a reading, and store the columns that the reader chooses."""
-    reading._found = read(partial(setattr, reading, "columns"))
+    reading._results = read(partial(setattr, reading, "columns"))
     return reading
 
 
 def _read_parquet(path: Path, options: ReadOptions) -> Reading:
-    return _started(Reading(name_of(path), "parquet", options), partial(read_parquet, path, options))
+    return _start(Reading(name_of(path), "parquet", options), partial(read_parquet, path, options))
 
 
-def _by_suffix(path: Path) -> str | None:
+def _guess_by_suffix(path: Path) -> str | None:
     suffixes = [suffix.lower() for suffix in path.suffixes]
     while suffixes and suffixes[-1] in SUFFIXES:
         suffixes.pop()
@@ -201,16 +201,16 @@ def _by_suffix(path: Path) -> str | None:
 
 
 def _read_folder(folder: Path, format: str | None, options: ReadOptions) -> Reading:
-    format = format or _by_content(folder)
+    format = format or _guess_by_content(folder)
     if format not in _BY_FOLDER:
         hint = "name the file, or use {format=folders}"
         raise DataError(f"is a folder, where {format} wants a file", path=name_of(folder), hint=hint)
     reading = Reading(name_of(folder), format, options)
-    reading._found = _BY_FOLDER[format](folder, options)
+    reading._results = _BY_FOLDER[format](folder, options)
     return reading
 
 
-def _by_content(folder: Path) -> str:
+def _guess_by_content(folder: Path) -> str:
     if any(folder.glob("*.sgm")):
         return "sgml"
     return "files" if has_sidecars(folder) else "folders"
@@ -221,13 +221,13 @@ def _read_lines(source: Source, format: str | None, options: ReadOptions) -> Rea
         raise DataError(f"{format} cannot be read from here", path=name_of(source), hint="name a file or folder")
     lines = Lines(source, options)
     try:
-        return _read_guessed(source, lines, format or guessed_format(lines.peek(), options), options)
+        return _read_format(source, lines, format or guess_format(lines.peek(), options), options)
     except BaseException:
         lines.close()
         raise
 
 
-def _read_guessed(source: Source, lines: Lines, format: str, options: ReadOptions) -> Reading:
+def _read_format(source: Source, lines: Lines, format: str, options: ReadOptions) -> Reading:
     reading = Reading(lines.name, format, options)
     if format == "parquet":
         if not isinstance(source, str | PathLike) or not Path(source).is_file():
@@ -236,18 +236,18 @@ def _read_guessed(source: Source, lines: Lines, format: str, options: ReadOption
         return _read_parquet(Path(source), options)
     reading._close = lines.close
     if format in _BY_RECORD:
-        return _started(reading, partial(_BY_RECORD[format], lines, options))
-    reading._found = _BY_LINE[format](lines, options)
+        return _start(reading, partial(_BY_RECORD[format], lines, options))
+    reading._results = _BY_LINE[format](lines, options)
     return reading
 
 
 _JSON = re.compile(rb'\{|\[\s*([\[{"\]]|$)')  # plain text may begin with a word in brackets
 
 
-def guessed_format(head: bytes, options: ReadOptions) -> str:
+def guess_format(head: bytes, options: ReadOptions) -> str:
     """Return the format that the first bytes of a source suggest.
 
-    >>> guessed_format(b'{"text": "oil"}', ReadOptions()), guessed_format(b"id,text", ReadOptions())
+    >>> guess_format(b'{"text": "oil"}', ReadOptions()), guess_format(b"id,text", ReadOptions())
     ('jsonl', 'csv')
     """
     start = head.lstrip()
@@ -294,7 +294,7 @@ class Look(NamedTuple):
 
     def described(self) -> str:
         """Return a description in three lines."""
-        chosen = f": {self.columns.described()}" if self.columns else ""
+        chosen = f": {self.columns.describe()}" if self.columns else ""
         count = f"{'all' if self.whole else 'the first'} {self.documents} documents"
         common = ", ".join(f"{name} ({n})" for name, n in list(self.categories.items())[:5]) or "none"
         more = ", ..." if len(self.categories) > 5 else ""

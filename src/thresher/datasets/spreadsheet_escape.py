@@ -5,10 +5,10 @@ from contextlib import suppress
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
-def defused(cell: str) -> str:
+def escape_formula(cell: str) -> str:
     """Return a cell escaped so that no spreadsheet runs it as a formula; numbers stay unchanged.
 
-    >>> defused("=1+1"), defused("-5"), restored(defused("=1+1"))
+    >>> escape_formula("=1+1"), escape_formula("-5"), unescape_formula(escape_formula("=1+1"))
     ("'=1+1", '-5', '=1+1')
     """
     if not cell.lstrip("'").startswith(FORMULA):
@@ -19,6 +19,6 @@ def defused(cell: str) -> str:
     return "'" + cell
 
 
-def restored(cell: str) -> str:
-    """Return the original text of a cell that `defused` escaped."""
+def unescape_formula(cell: str) -> str:
+    """Return the original text of a cell that `escape_formula` escaped."""
     return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULA) else cell

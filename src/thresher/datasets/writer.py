@@ -17,8 +17,8 @@ import orjson
 
 from thresher.datasets.columns import TITLES, Columns
 from thresher.datasets.document import Document
-from thresher.datasets.formats.parquet import pyarrow_parquet
-from thresher.datasets.spreadsheet_escape import defused
+from thresher.datasets.formats.parquet import import_pyarrow
+from thresher.datasets.spreadsheet_escape import escape_formula
 from thresher.errors import DataError, ParameterError
 from thresher.support.atomic_file import whole_file
 
@@ -39,10 +39,10 @@ def converted(document: Document, columns: Columns | None = None) -> dict[str, A
     fields = dict(document.fields or {})
     if "title" in fields:
         record["title"] = fields.pop("title")
-    record["text"] = _text_without_title(document, fields)
+    record["text"] = _join_text_without_title(document, fields)
     record["categories"] = list(document.categories)
     own = dict(document.columns or {})
-    for name in _read_columns(columns):
+    for name in _list_converted_columns(columns):
         own.pop(name, None)
     others = {name: part for name, part in fields.items() if name not in ("body", "text") and name not in own} | own
     new = {name: value for name, value in others.items() if name not in record or value != record[name]}
@@ -54,7 +54,7 @@ def _is_taken(name: str, record: Mapping[str, Any]) -> bool:
     return name in record or name.strip().lower() in TITLES
 
 
-def _text_without_title(document: Document, fields: Mapping[str, str]) -> str:
+def _join_text_without_title(document: Document, fields: Mapping[str, str]) -> str:
     if isinstance(document.content, str):  # the fields hold only metadata such as the dateline
         return document.text
     if "body" in fields:
@@ -62,7 +62,7 @@ def _text_without_title(document: Document, fields: Mapping[str, str]) -> str:
     return "\n".join(part for name, part in fields.items() if name != "dateline")
 
 
-def _read_columns(columns: Columns | None) -> list[str]:
+def _list_converted_columns(columns: Columns | None) -> list[str]:
     """Return the columns whose contents a converted record already has."""
     if columns is None:
         return []
@@ -78,12 +78,12 @@ def write_records(
     `format` is "jsonl", "csv", "tsv" or "parquet"; by default the suffix of the file name decides. In CSV and TSV,
     lists are joined with the `separator`.
     """
-    format = format or written_format(path)
+    format = format or guess_format(path)
     with whole_file(path) as file:
         return write_to(file, records, format, separator)
 
 
-def written_format(path: str | PathLike[str]) -> str:
+def guess_format(path: str | PathLike[str]) -> str:
     """Return the format for the suffix of a file name."""
     format = _SUFFIXES.get(Path(path).suffix.lower())
     if format is None:
@@ -101,12 +101,14 @@ def write_to(file: Any, records: Iterable[Record], format: str, separator: str =
 def json_line(record: Record) -> bytes:
     """Return a record as a line of JSON; NaN and infinities become null."""
     try:
-        return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY, default=_plain)
+        return orjson.dumps(
+            record, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_SERIALIZE_NUMPY, default=_convert_unknown
+        )
     except orjson.JSONEncodeError as error:
         raise DataError(f"{shown(dict(record))} cannot be written as JSON: {error}") from None
 
 
-def _plain(value: Any) -> Any:
+def _convert_unknown(value: Any) -> Any:
     if isinstance(value, bytes | memoryview):
         return bytes(value).decode("utf-8", "replace")
     if isinstance(value, Mapping):
@@ -123,17 +125,17 @@ def _write_jsonl(file: Any, records: Iterable[Record], separator: str) -> int:
 
 
 def _write_csv(file: Any, records: Iterable[Record], separator: str, delimiter: str = ",") -> int:
-    names, everything = _with_columns(records)
-    writer = csv.writer(_Rows(file), delimiter=delimiter)
-    writer.writerow([_cell(name, separator) for name in names])
+    names, everything = _collect_columns(records)
+    writer = csv.writer(_RowWriter(file), delimiter=delimiter)
+    writer.writerow([_format_cell(name, separator) for name in names])
     count = 0
     for count, record in enumerate(everything, 1):
         _check_columns(record, names, count)
-        writer.writerow([_cell(record.get(name), separator) for name in names])
+        writer.writerow([_format_cell(record.get(name), separator) for name in names])
     return count
 
 
-class _Rows:
+class _RowWriter:
     """Write the rows of a csv writer with "\\n" endings; the writer itself ends them with "\\r\\n".
 
     With another line terminator the writer would not quote fields that contain one of the two characters.
@@ -155,15 +157,15 @@ def _write_tsv(file: Any, records: Iterable[Record], separator: str) -> int:
 
 
 def _write_parquet(file: Any, records: Iterable[Record], separator: str) -> int:
-    arrow, parquet = pyarrow_parquet()
-    names, everything = _with_columns(records)
+    arrow, parquet = import_pyarrow()
+    names, everything = _collect_columns(records)
     head = list(islice(everything, _HEAD))
     count = 0
-    with _arrow_errors(arrow):
+    with _translate_arrow_errors(arrow):
         schema = arrow.Table.from_pylist([{name: record.get(name) for name in names} for record in head]).schema
-        schema = arrow.schema([_named_type(arrow, field) for field in schema])
+        schema = arrow.schema([_replace_null_type(arrow, field) for field in schema])
         with parquet.ParquetWriter(file, schema) as writer:
-            for batch in _batches(chain(head, everything)):
+            for batch in _split_batches(chain(head, everything)):
                 for number, record in enumerate(batch, count + 1):
                     _check_columns(record, names, number)
                 writer.write_table(arrow.Table.from_pylist(batch, schema=schema))
@@ -172,7 +174,7 @@ def _write_parquet(file: Any, records: Iterable[Record], separator: str) -> int:
 
 
 @contextmanager
-def _arrow_errors(arrow: Any) -> Iterator[None]:
+def _translate_arrow_errors(arrow: Any) -> Iterator[None]:
     """Turn the errors of pyarrow into one-line DataErrors that say what to do."""
     try:
         yield
@@ -187,7 +189,7 @@ def _arrow_errors(arrow: Any) -> Iterator[None]:
         raise DataError(problem, hint="write JSONL instead") from None
 
 
-def _named_type(arrow: Any, field: Any) -> Any:
+def _replace_null_type(arrow: Any, field: Any) -> Any:
     """Return a field with the type text, or list of text, if its values so far are all null or empty lists."""
     if arrow.types.is_null(field.type):
         return arrow.field(field.name, arrow.string())
@@ -196,13 +198,13 @@ def _named_type(arrow: Any, field: Any) -> Any:
     return field
 
 
-def _batches(records: Iterable[Record]) -> Iterator[list[Record]]:
+def _split_batches(records: Iterable[Record]) -> Iterator[list[Record]]:
     remaining = iter(records)
     while batch := list(islice(remaining, _BATCH)):
         yield batch
 
 
-def _with_columns(records: Iterable[Record]) -> tuple[list[str], Iterator[Record]]:
+def _collect_columns(records: Iterable[Record]) -> tuple[list[str], Iterator[Record]]:
     """Return the union of the columns of the first records, and an iterator over all records."""
     remaining = iter(records)
     head = list(islice(remaining, _HEAD))
@@ -228,16 +230,16 @@ def _check_separable(names: Sequence[str], separator: str) -> None:
         raise DataError(problem, hint="write JSONL instead")
 
 
-def _cell(value: Any, separator: str) -> str:
+def _format_cell(value: Any, separator: str) -> str:
     if value is None:
         return ""
     if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
         _check_separable(value, separator)
-        return defused(separator.join(value))
+        return escape_formula(separator.join(value))
     if isinstance(value, str):
-        return defused(value)
+        return escape_formula(value)
     if isinstance(value, bytes):
-        return defused(value.decode("utf-8", "replace"))
+        return escape_formula(value.decode("utf-8", "replace"))
     if isinstance(value, Mapping | list | tuple):
         return json_line({"": value})[4:-2].decode()
     return str(value)

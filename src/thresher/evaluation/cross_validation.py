@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from thresher.categorizer import Categorizer
-from thresher.datasets.category_names import category_set
+from thresher.datasets.category_names import normalize_categories
 from thresher.datasets.document import Document
 from thresher.errors import DataError
 from thresher.evaluation.held_out import evaluate
@@ -49,7 +49,7 @@ def cross_validate(
     check_whole("folds", folds, 2)
     if len(listed) < folds:
         raise DataError(f"there are {len(listed)} documents, too few for {folds} folds")
-    labels = [category_set(document.categories) for document in listed]
+    labels = [normalize_categories(document.categories) for document in listed]
     names = sorted({name for row in labels for name in row})
     truth = truth_of(labels, names)
     fold_of, unknown = fold_numbers(truth, folds), Counter[str]()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from thresher.datasets.category_names import category_set
+from thresher.datasets.category_names import normalize_categories
 from thresher.datasets.document import Document
 from thresher.metrics import Truth
 from thresher.rows.labels import as_truth, number_categories
@@ -22,7 +22,7 @@ class Labelled:
         total = len(documents) if isinstance(documents, Sequence) else 0
         for number, document in enumerate(documents, 1):
             self.ids.append(name_of(number, document))
-            self.categories.append(category_set(document.categories))
+            self.categories.append(normalize_categories(document.categories))
             yield document.content
             if progress is not None and (number % 1000 == 0 or number == total):
                 progress(Step("evaluate", number, total))

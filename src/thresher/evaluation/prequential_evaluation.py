@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from thresher.categorizer import Categorizer
-from thresher.datasets.category_names import category_set
+from thresher.datasets.category_names import normalize_categories
 from thresher.datasets.document import Document
 from thresher.metrics import Floats, Ints, check_whole, f1_of
 from thresher.support.progress import Report, Step
@@ -89,7 +89,7 @@ def prequential(
     for document, (predicted, taught) in zip(
         read, model.stream((document.content, document.categories) for document in learned), strict=True
     ):
-        true, found = set(category_set(document.categories)), set(predicted)
+        true, found = set(normalize_categories(document.categories)), set(predicted)
         counts.append((len(true & found), len(found - true), len(true - found)))
         mistakes += true != found
         empty += not taught

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from thresher.datasets.category_names import category_set
+from thresher.datasets.category_names import normalize_categories
 from thresher.errors import JournalError, TextError
 from thresher.journal.record import Entry, Record
 from thresher.model.online_learning import check_correction, check_size, check_words, reserve
@@ -73,12 +73,12 @@ def prepare_correction(
     seeds_of: int | None = None,
 ) -> PreparedCorrection:
     """Return a new correction for a `model`, after checking its names; see `JournaledModel.correct`."""
-    accepted, rejected = category_set(accept), category_set(reject)
+    accepted, rejected = normalize_categories(accept), normalize_categories(reject)
     body: dict[str, Any] = {"accept": accepted, "reject": rejected}
     if categories is not None:
         if accepted or rejected:
             raise TextError("a correction names all categories, or some to accept and reject: not both")
-        body = {"categories": category_set(categories)}
+        body = {"categories": normalize_categories(categories)}
     body |= {} if document is None else {"document": document}
     body |= {} if seeds_of is None else {"seeds_of": seeds_of}
     features = model.features.found_in(text)
@@ -104,7 +104,9 @@ def prepare_record(model: ModelState, record: Record, remarks: list[str]) -> Pre
         return None
     features = _features_of(model, record, remarks)
     lists: dict[str, Any] = {
-        name: category_set(record.body[name]) for name in ("categories", "accept", "reject") if name in record.body
+        name: normalize_categories(record.body[name])
+        for name in ("categories", "accept", "reject")
+        if name in record.body
     }
     correction = PreparedCorrection(record.id, record.user, lists, record.text, features, record.digest)
     check_correction(model, correction.accepted, correction.rejected, correction.is_complete)

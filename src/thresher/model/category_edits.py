@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from thresher.datasets.category_names import category_set
+from thresher.datasets.category_names import normalize_categories
 from thresher.errors import TextError
 from thresher.model.online_learning import check_room, teach_young
 from thresher.model.reservoir import as_rows
@@ -13,7 +13,7 @@ from thresher.rows.labels import as_labels
 
 def add(model: ModelState, category: str) -> None:
     """Add a category without training documents."""
-    name = category_set([category])[0]
+    name = normalize_categories([category])[0]
     if name in model.categories:
         raise TextError("category {name} exists already", name=name)
     check_room(model, len(model.categories) + 1)
@@ -34,7 +34,7 @@ def set_threshold(model: ModelState, category: str, threshold: float) -> None:
 
 def rename(model: ModelState, old: str, new: str) -> None:
     """Rename a category."""
-    number, name = model.number_of(old), category_set([new])[0]
+    number, name = model.number_of(old), normalize_categories([new])[0]
     if name in model.categories and name != old:
         raise TextError("category {name} exists already", name=name, hint="merge_categories joins two")
     model.categories = [name if i == number else other for i, other in enumerate(model.categories)]
@@ -48,8 +48,8 @@ def retire(model: ModelState, category: str) -> None:
 
 def merge(model: ModelState, sources: Sequence[str], into: str) -> None:
     """Merge categories, and teach the merged one the documents in the reservoir again."""
-    numbers = sorted({model.number_of(name) for name in category_set(sources)})
-    name = category_set([into])[0]
+    numbers = sorted({model.number_of(name) for name in normalize_categories(sources)})
+    name = normalize_categories([into])[0]
     if len(numbers) < 2:
         raise TextError("merging takes at least two categories")
     if name in model.categories and model.number_of(name) not in numbers:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.datasets.category_names import category_sets
+from thresher.datasets.category_names import normalize_each
 from thresher.errors import TextError
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.model.decisions import Decisions
@@ -44,7 +44,7 @@ def fit(
     progress: Report | None = None,
 ) -> None:
     """Train the model from scratch; see `Categorizer.fit`."""
-    named = category_sets(categories)
+    named = normalize_each(categories)
     names = sorted({name for row in named for name in row})
     numbers = {name: number for number, name in enumerate(names)}
     labels = [[numbers[name] for name in row] for row in named]

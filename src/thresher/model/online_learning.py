@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.datasets.category_names import category_set, category_sets, new_names, some
+from thresher.datasets.category_names import abbreviate, find_new_names, normalize_categories, normalize_each
 from thresher.errors import TextError, ThresherError
 from thresher.kernels.csr import Labels, Rows
 from thresher.model.explanations import Correction, weights_at
@@ -32,13 +32,13 @@ _FEW_CELLS = 2**16  # below this number of weights, the exact count is not neede
 
 def learn_all(model: ModelState, texts: Iterable[Text], categories: Iterable[str | Iterable[str]]) -> None:
     """Learn documents in one pass; see `Categorizer.partial_fit`."""
-    listed, named = [text for batch in batches(texts) for text in batch], category_sets(categories)
+    listed, named = [text for batch in batches(texts) for text in batch], normalize_each(categories)
     if len(listed) != len(named):
         raise TextError(f"there are {len(listed)} texts and {len(named)} sets of categories")
     if not listed:
         return
     before = len(model.categories)
-    names = model.categories + new_names(named, model.categories)
+    names = model.categories + find_new_names(named, model.categories)
     if not names:
         raise TextError("there are no categories: none is known, and no text has one")
     numbers = {name: number for number, name in enumerate(names)}
@@ -53,7 +53,7 @@ def learn_all(model: ModelState, texts: Iterable[Text], categories: Iterable[str
 
 def learn(model: ModelState, text: Text, accept: Iterable[str], reject: Iterable[str], complete: bool) -> Correction:
     """Learn one correction and return what it changed; see `Categorizer.learn`."""
-    accepted, rejected = category_set(accept), category_set(reject) if reject != () else []
+    accepted, rejected = normalize_categories(accept), normalize_categories(reject) if reject != () else []
     check_correction(model, accepted, rejected, complete)
     return learn_validated(model, text, accepted, rejected, complete)
 
@@ -91,7 +91,7 @@ def check_correction(model: ModelState, accepted: list[str], rejected: list[str]
         raise TextError("category {name} is both accepted and rejected", name=both[0])
     for name in rejected:
         if name not in model.numbers():
-            hint = f"known: {some(model.categories)}"
+            hint = f"known: {abbreviate(model.categories)}"
             raise TextError("category {name} is unknown and cannot be rejected", name=name, hint=hint)
     check_room(model, _count_with(model, accepted))
 

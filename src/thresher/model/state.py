@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.datasets.category_names import some
+from thresher.datasets.category_names import abbreviate
 from thresher.errors import TextError
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.model.decisions import Decisions
@@ -96,7 +96,7 @@ class ModelState:
         """Return the column of a category in arrays of scores."""
         number = self.numbers().get(category)
         if number is None:
-            raise TextError("category {name} is unknown", name=category, hint=f"known: {some(self.categories)}")
+            raise TextError("category {name} is unknown", name=category, hint=f"known: {abbreviate(self.categories)}")
         return number
 
     def copy_for_reading(self) -> "ModelState":

@@ -15,7 +15,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError
 
-from thresher.datasets.category_names import LONGEST_NAME
+from thresher.datasets.category_names import MAX_NAME_LENGTH
 from thresher.journal.event_log import MAX_ID_LENGTH
 from thresher.support import strict_json
 from thresher.web.errors import Problem
@@ -84,7 +84,7 @@ def _few(fields: Any) -> Any:
     return fields
 
 
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH)]
 Id = Annotated[str, Field(min_length=1, max_length=MAX_ID_LENGTH)]
 Text = str | Annotated[dict[str, str], Field(max_length=MOST_FIELDS), BeforeValidator(_few)]
 User = Annotated[str, Field(max_length=MAX_ID_LENGTH)]

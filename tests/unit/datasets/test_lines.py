@@ -23,7 +23,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from faults.harness import number_of
-from thresher.datasets.compression import BUFFER, Unpacked, _new_gzip, _new_zstd, open_bytes, zstd_module
+from thresher.datasets.compression import BUFFER, DecompressedStream, _new_gzip, _new_zstd, import_zstd, open_bytes
 from thresher.datasets.document import Document
 from thresher.datasets.lines import Lines
 from thresher.datasets.options import ReadOptions
@@ -207,7 +207,7 @@ def test_the_byte_order_mark_of_another_encoding_is_named(encoding: str, order: 
 
 
 @pytest.mark.parametrize(
-    "pack", [bytes, gzip.compress, lzma.compress, zstd_module().compress], ids=["plain", "gz", "xz", "zst"]
+    "pack", [bytes, gzip.compress, lzma.compress, import_zstd().compress], ids=["plain", "gz", "xz", "zst"]
 )
 def test_the_mark_of_utf8_is_dropped_at_the_start_and_only_there(pack: Callable[[bytes], bytes]) -> None:
     content = pack("\ufefffoo\n\ufeffbar \ufeff".encode())
@@ -328,7 +328,7 @@ def test_a_source_without_documents_is_refused_unless_that_is_allowed(content: b
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.compress,
     "xz": lzma.compress,
-    "zst": zstd_module().compress,
+    "zst": import_zstd().compress,
 }
 
 
@@ -430,7 +430,7 @@ def test_repetitive_text_in_members_of_an_ordinary_size_is_read(kind: str) -> No
 @pytest.mark.parametrize("kind", PACKERS)
 def test_a_file_that_unpacks_to_more_than_the_limit_is_refused_at_any_ratio(kind: str) -> None:
     new = {"gz": _new_gzip, "xz": lzma.LZMADecompressor, "zst": _new_zstd}[kind]
-    unpacked = Unpacked(io.BufferedReader(io.BytesIO(PACKERS[kind](CONTENT) * 3)), "f", new, 2 * len(CONTENT))
+    unpacked = DecompressedStream(io.BufferedReader(io.BytesIO(PACKERS[kind](CONTENT) * 3)), "f", new, 2 * len(CONTENT))
     with pytest.raises(DataError, match=rf"^f: unpacks to more than {2 * len(CONTENT):,} bytes \(unpack it yourself"):
         unpacked.readall()
 
@@ -456,8 +456,8 @@ from thresher.errors import DataError
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 import lzma, zlib
-from thresher.datasets.compression import zstd_module
-list(read_documents(io.BytesIO(zstd_module().compress(b"oil"))))
+from thresher.datasets.compression import import_zstd
+list(read_documents(io.BytesIO(import_zstd().compress(b"oil"))))
 data = sys.stdin.buffer.read()
 before = peak()
 try:
@@ -488,7 +488,7 @@ def test_an_xz_file_cannot_claim_gigabytes() -> None:
 
 def test_zst_without_its_package_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "f.txt.zst"
-    path.write_bytes(zstd_module().compress(b"oil"))
+    path.write_bytes(import_zstd().compress(b"oil"))
     monkeypatch.setitem(sys.modules, "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd", None)
     with pytest.raises(MissingPackageError, match=re.escape("pip install 'thresher[zstd]'")):
         texts(path)

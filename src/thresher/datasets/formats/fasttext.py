@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from thresher.datasets.columns import checked_categories
+from thresher.datasets.columns import check_categories
 from thresher.datasets.document import Document
 from thresher.datasets.lines import Lines
 from thresher.datasets.options import ReadOptions
@@ -18,7 +18,7 @@ def read_fasttext(lines: Lines, options: ReadOptions) -> Iterator[Document | Dat
 
     def document(number: int, line: bytes) -> Document:
         content = lines.text(line)
-        names = checked_categories(category.findall(content))
+        names = check_categories(category.findall(content))
         return Document(category.sub("", content).strip(), names, str(number), place=f"{lines.name}:{number}")
 
     return lines.documents(document)

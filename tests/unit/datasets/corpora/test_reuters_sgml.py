@@ -301,7 +301,7 @@ def test_a_million_nested_tags_are_refused_soon(tag: str) -> None:
 
 
 def test_a_document_of_absurd_size_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thresher.datasets.corpora.reuters_sgml.LARGEST_ARTICLE", 1 << 19)
+    monkeypatch.setattr("thresher.datasets.corpora.reuters_sgml.MAX_ARTICLE", 1 << 19)
     with pytest.raises(DataError, match=r"f\.sgm:2: no tag in 524,288 characters"):
         read(article("x" * (1 << 20)))
     with pytest.raises(DataError, match=r"f\.sgm:1: a document of more than 524,288 characters"):

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher.datasets.document import Document
-from thresher.datasets.options import LONGEST_DOCUMENT
+from thresher.datasets.options import DEFAULT_LONGEST
 from thresher.datasets.reader import Reading, read_documents
-from thresher.datasets.spreadsheet_escape import restored
+from thresher.datasets.spreadsheet_escape import unescape_formula
 from thresher.errors import DataError
 
 
@@ -162,7 +162,7 @@ def test_a_field_may_be_as_long_as_a_document() -> None:
 
 
 def test_a_field_longer_than_a_document_is_refused_with_its_line() -> None:
-    content = f"text,label\noil,a\n{'x' * (LONGEST_DOCUMENT + 1)},b\ngas,c\n"
+    content = f"text,label\noil,a\n{'x' * (DEFAULT_LONGEST + 1)},b\ngas,c\n"
     message = "line longer than 1,000,000 bytes (split it, or allow more with longest)"
     assert refusal(content) == f"3: {message}"
     found = reading(content, skip_bad=True)
@@ -290,7 +290,9 @@ def test_any_cells_that_the_csv_module_writes_come_back(rows: list[tuple[str, st
     writer.writerows([("text", "other"), *rows])
     found = documents(file.getvalue(), delimiter=delimiter)
     read = [(document.text, (document.columns or {})["other"]) for document in found]
-    assert read == [(restored(text), restored(other)) for text, other in rows]  # as a spreadsheet would show them
+    assert read == [
+        (unescape_formula(text), unescape_formula(other)) for text, other in rows
+    ]  # as a spreadsheet would show them
 
 
 def test_a_first_line_that_declares_the_delimiter_is_read_as_excel_does() -> None:
