@@ -1,4 +1,4 @@
-"""Gives the reference the parameters that a class takes over from its settings, whose text is written once."""
+"""Shows in the reference what `setting(...)` declares: the parameters of a class, and their defaults."""
 
 import inspect
 from importlib import import_module
@@ -16,3 +16,8 @@ class InheritedParameters(griffe.Extension):
         """Look at one class."""
         if cls.docstring is not None and REFERENCE in cls.docstring.value:
             cls.docstring.value = inspect.getdoc(getattr(import_module(cls.module.path), cls.name)) or ""
+
+    def on_attribute_instance(self, *, attr: griffe.Attribute, **_: Any) -> None:
+        """Show the default of a setting, instead of its declaration."""
+        if isinstance(attr.value, griffe.ExprCall) and str(attr.value.function) == "setting":
+            attr.value = attr.value.arguments[0]

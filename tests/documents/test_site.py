@@ -129,6 +129,7 @@ def test_the_reference_explains_what_is_written_once_elsewhere(site: Path) -> No
     page = (site / "reference" / "learners.html").read_text()
     assert page.count("The promotion: a mistake on a positive document multiplies the weights by it.") == 2
     assert "Its parameters are those of" not in page
+    assert not re.search(r"<span[^>]*>setting</span>", page), "a signature shows a declaration, not a default"
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
