@@ -33,6 +33,7 @@ def create_app(service: Service, rules: Rules) -> Guard:
         generate_unique_id_function=lambda route: route.name,
     )
     app.router.route_class = Route
+    app.state.service = service
     metrics = RequestMetrics()
     for kind in _HANDLED:
         app.add_exception_handler(kind, make_refusal)

@@ -44,10 +44,9 @@ def refer_to(kind: type[BaseModel]) -> dict[str, str]:
     return {"$ref": f"{_SCHEMAS}{kind.__name__}"}
 
 
-def takes(kind: type[BaseModel], *, lines: bool = False) -> dict[str, Any]:
-    """Return the `openapi_extra` of a route that reads its body itself: JSON or, with `lines`, also JSON lines."""
-    content: dict[str, Any] = {JSON: {"schema": refer_to(kind)}} | ({LINES: {"schema": _LINE}} if lines else {})
-    return {"requestBody": {"required": True, "content": content}}
+def takes_lines_or(kind: type[BaseModel]) -> dict[str, Any]:
+    """Return the `openapi_extra` of a route that reads its body itself, because it may also be JSON lines."""
+    return {"requestBody": {"required": True, "content": {JSON: {"schema": refer_to(kind)}, LINES: {"schema": _LINE}}}}
 
 
 def role_of(path: str, extra: dict[str, Any] | None) -> str | None:

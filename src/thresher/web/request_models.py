@@ -1,7 +1,7 @@
 """The bodies of requests: strict JSON, and what each route takes of it."""
 
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -11,6 +11,7 @@ from pydantic import (
     GetJsonSchemaHandler,
     RootModel,
     ValidationError,
+    model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError
@@ -36,22 +37,23 @@ def parse(body: bytes) -> Any:
 
 
 class Body(BaseModel):
-    """What bodies have in common: nothing that is not asked for, and kinds as they are.
+    """What bodies have in common: unknown names are refused, and no value is converted to another type.
 
-    Where only some names may stand together, `forms` lists which, and `says` tells it to whoever sent others.
-    A name that has its default is not given.
+    Where only some names may occur together, `forms` lists which, and `says` is the message if others are sent.
+    A name whose value is the default counts as not given.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
     forms: ClassVar[frozenset[frozenset[str]]] = frozenset()
     says: ClassVar[str] = ""
 
-    def check_form(self) -> None:
-        """Refuse names that are not allowed together."""
+    def check_form(self) -> Self:
+        """Refuse names that may not occur together."""
         defaults = _defaults(type(self))
         given = frozenset(name for name, default in defaults.items() if getattr(self, name) != default)
-        if self.forms and given not in self.forms:
+        if given not in self.forms:
             raise Problem(422, self.says)
+        return self
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -123,6 +125,7 @@ class CategorizeIn(OptionsIn):
 
     forms = _forms("text", "document", "documents")
     says = "categorize takes a text, a document to review or a list of documents: one of these"
+    _check = model_validator(mode="after")(Body.check_form)
     id: Id | None = None
     text: Text | None = Field(None, examples=["The lamp outside my house is dark again"])
     document: Id | None = None
@@ -140,6 +143,7 @@ class CorrectionIn(Body):
         "a correction has a text, or names a document to review: one of the two; "
         "and it names all categories, or some to accept and reject: not both"
     )
+    _check = model_validator(mode="after")(Body.check_form)
     id: Id = Field(examples=["5e1b7a3c"])
     text: Text | None = Field(None, examples=["The lamp outside my house is dark again"])
     document: Id | None = None
@@ -227,22 +231,28 @@ class BackupIn(Body):
     temporary: bool = False
 
 
-def validate(kind: type[Model], found: Any) -> Model:
-    """Return a body as its kind, or say which part of it is wrong, without saying what it was."""
-    if not isinstance(found, dict):
+def check_object(value: Any) -> None:
+    """Refuse a body that is not an object, or one with so many names that to report them all would take long."""
+    if not isinstance(value, dict):
         raise Problem(422, "the body must be an object")
-    if len(found) > len(_KNOWN):
+    if len(value) > len(_KNOWN):
         raise Problem(422, "the body: there is more in it than is asked for")
+
+
+def validate(kind: type[Model], value: Any) -> Model:
+    """Return a body as its model."""
+    check_object(value)
     try:
-        body = kind.model_validate(found)
+        return kind.model_validate(value)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        loc = first["loc"][1:] if issubclass(kind, RootModel) else first["loc"]  # there it begins with which it is
-        place = ".".join(str(part) for part in loc if isinstance(part, int) or part in _KNOWN)
-        raise Problem(422, f"{place or 'the body'}: {_plain(first)}") from None
-    if isinstance(body, Body):
-        body.check_form()
-    return body
+        raise invalid_body(error.errors(include_input=False, include_url=False)[0]) from None
+
+
+def invalid_body(error: ErrorDetails) -> Problem:
+    """Return the problem for an error of pydantic; it names the wrong part, and quotes nothing that was sent."""
+    loc = error["loc"][1:] if error["loc"][:1] in _CHANGES else error["loc"]
+    place = ".".join(str(part) for part in loc if isinstance(part, int) or part in _KNOWN)
+    return Problem(422, f"{place or 'the body'}: {_plain(error)}")
 
 
 def _fields(kind: type[Body]) -> set[str]:
@@ -250,6 +260,7 @@ def _fields(kind: type[Body]) -> set[str]:
 
 
 _KNOWN = _fields(Body)
+_CHANGES = {("new",), ("rename",), ("merge",), ("retire",), ("threshold",)}  # places in a change begin with its kind
 
 
 def _plain(error: ErrorDetails) -> str:

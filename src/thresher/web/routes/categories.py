@@ -6,10 +6,9 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from thresher.web import request_models, response_models
-from thresher.web.description import links, needs, takes
+from thresher.web.description import links, needs
 from thresher.web.routes.shared import (
     Answer,
-    body_of,
     compute,
     encode,
     holder_of,
@@ -48,11 +47,11 @@ def add_routes(app: FastAPI, service: Service) -> None:
         "/v1/categories",
         response_model=response_models.Changed,
         responses={200: changed},
-        openapi_extra=needs("admin") | takes(request_models.CategoryChangeIn),
+        openapi_extra=needs("admin"),
     )
-    async def change_categories(request: Request) -> Response:
+    async def change_categories(request: Request, given: request_models.CategoryChangeIn) -> Response:
         """Add a category, give one another name or threshold, join some, or retire one."""
         holder = holder_of(request)
-        given = (await body_of(request, service, request_models.CategoryChangeIn)).root
-        id, user = given.id or uuid4().hex, user_of(holder, given.user)
-        return Answer(await write(service, lambda: encode(service.commands.change_categories(id, given, user))))
+        change = given.root
+        id, user = change.id or uuid4().hex, user_of(holder, change.user)
+        return Answer(await write(service, lambda: encode(service.commands.change_categories(id, change, user))))

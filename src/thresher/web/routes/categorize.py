@@ -12,7 +12,7 @@ from starlette.responses import Response
 from thresher.errors import ThresherError
 from thresher.text.analysers import Text
 from thresher.web import request_models, response_models
-from thresher.web.description import ANSWER, needs, options_in_query, refer_to, takes
+from thresher.web.description import ANSWER, needs, options_in_query, refer_to, takes_lines_or
 from thresher.web.errors import Problem, as_problem
 from thresher.web.guards import LINES
 from thresher.web.micro_batching import Gathering, is_short, letters_of
@@ -43,7 +43,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         response_model=response_models.Categorized,
         responses={200: ANSWER | {"content": lines}},
         openapi_extra=needs("reader")
-        | takes(request_models.CategorizeIn, lines=True)
+        | takes_lines_or(request_models.CategorizeIn)
         | {"parameters": options_in_query()},
     )
     async def categorize(request: Request) -> Response:

@@ -11,12 +11,11 @@ from starlette.responses import Response, StreamingResponse
 from thresher.journal.export import export_correction
 from thresher.journal.record import Record
 from thresher.web import request_models, response_models
-from thresher.web.description import Responses, links, needs, takes
+from thresher.web.description import Responses, links, needs
 from thresher.web.guards import LINES
 from thresher.web.routes.shared import (
     Answer,
     answer,
-    body_of,
     compute,
     encode,
     holder_of,
@@ -43,12 +42,11 @@ def _add_corrections(app: FastAPI, service: Service) -> None:
         "/v1/corrections",
         response_model=response_models.Taught,
         responses={200: made, 201: made | {"model": response_models.Taught, "description": "Kept and learned"}},
-        openapi_extra=needs("teacher") | takes(request_models.CorrectionIn),
+        openapi_extra=needs("teacher"),
     )
-    async def correct(request: Request) -> Response:
+    async def correct(request: Request, given: request_models.CorrectionIn) -> Response:
         """Keep a correction, learn it, and say what it changed."""
         holder = holder_of(request)
-        given = await body_of(request, service, request_models.CorrectionIn)
 
         def correct_and_encode() -> tuple[bytes, bool]:
             effect, is_repeated = service.commands.correct(given, user_of(holder, given.user))

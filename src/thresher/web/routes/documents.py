@@ -11,13 +11,12 @@ from starlette.responses import Response
 
 from thresher.text.analysers import Text
 from thresher.web import request_models, response_models
-from thresher.web.description import links, needs, takes
+from thresher.web.description import links, needs, takes_lines_or
 from thresher.web.review_order import MAX_LETTERS
 from thresher.web.routes.lines import Batch, line_batches
 from thresher.web.routes.shared import (
     Answer,
     answer,
-    body_of,
     compute,
     encode,
     is_lines,
@@ -74,7 +73,7 @@ def _add_documents(app: FastAPI, service: Service) -> None:
         "/v1/documents",
         response_model=response_models.Added,
         responses={200: links(document=id_sent, set_state=id_sent)},
-        openapi_extra=needs("teacher") | takes(request_models.DocumentsIn, lines=True),
+        openapi_extra=needs("teacher") | takes_lines_or(request_models.DocumentsIn),
     )
     async def add_documents(request: Request) -> Response:
         """Add documents to review."""
@@ -94,11 +93,10 @@ def _add_documents(app: FastAPI, service: Service) -> None:
     @app.patch(
         "/v1/documents/{id:path}",
         response_model=response_models.Document,
-        openapi_extra=needs("teacher") | takes(request_models.StateIn),
+        openapi_extra=needs("teacher"),
     )
-    async def set_state(request: Request, id: str) -> Response:
+    async def set_state(id: str, given: request_models.StateIn) -> Response:
         """Say what has become of a document to review."""
-        given = await body_of(request, service, request_models.StateIn)
         return Answer(
             await write(service, lambda: encode(service.served.documents.set_state(id, given.state)._asdict()))
         )

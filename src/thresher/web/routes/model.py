@@ -4,11 +4,10 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from thresher.web import request_models, response_models
-from thresher.web.description import needs, takes
+from thresher.web.description import needs
 from thresher.web.routes.shared import (
     Answer,
     answer,
-    body_of,
     compute,
     encode,
     holder_of,
@@ -37,19 +36,17 @@ def add_routes(app: FastAPI, service: Service) -> None:
     @app.post(
         "/v1/model/reload",
         response_model=response_models.Reloaded,
-        openapi_extra=needs("admin") | takes(request_models.ReloadIn),
+        openapi_extra=needs("admin"),
     )
-    async def reload(request: Request) -> Response:
+    async def reload(given: request_models.ReloadIn) -> Response:
         """Take up the model's file, if it holds another model now."""
-        given = await body_of(request, service, request_models.ReloadIn)
         return answer(await write(service, lambda: service.reload(given.new_journal)))
 
     @app.post(
         "/v1/backup",
         response_model=response_models.BackedUp,
-        openapi_extra=needs("admin") | takes(request_models.BackupIn),
+        openapi_extra=needs("admin"),
     )
-    async def back_up(request: Request) -> Response:
+    async def back_up(given: request_models.BackupIn) -> Response:
         """Write a copy of the journal into a folder within its own."""
-        given = await body_of(request, service, request_models.BackupIn)
         return answer(await write(service, lambda: service.backup(temporary=given.temporary)))

@@ -50,7 +50,10 @@ async def make_refusal(request: Request, error: Exception) -> Response:
         return Problem(error.status_code, str(error.detail).lower(), dict(error.headers or {})).response()
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
-        return Problem(422, f"{'.'.join(map(str, first['loc'][1:]))}: {first['msg'].lower()}").response()
+        where, *loc = first["loc"]
+        if where == "body":
+            return request_models.invalid_body(first | {"loc": tuple(loc)}).response()
+        return Problem(422, f"{'.'.join(map(str, loc))}: {first['msg'].lower()}").response()
     return Problem(500, "something went wrong here; the log says what").response()
 
 
@@ -139,15 +142,6 @@ def user_of(holder: Holder, claimed: str | None) -> str:
     return holder.name or claimed or ""
 
 
-async def body_of(request: Request, service: Service, kind: type[request_models.Model]) -> request_models.Model:
-    """Return the checked contents of a JSON body."""
-    if is_lines(request):
-        raise Problem(415, f"this takes {JSON}")
-    return await parse_body(
-        service, await request.body(), lambda body: request_models.validate(kind, request_models.parse(body))
-    )
-
-
 async def parse_body(service: Service, body: bytes, reader: Callable[[bytes], Result]) -> Result:
     """Parse a body with a reader: at once if it is short, otherwise on another thread."""
     if len(body) <= FEW_BYTES:
@@ -203,8 +197,21 @@ def is_lines(request: Request) -> bool:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower() == LINES
 
 
+class JsonRequest(Request):
+    """A request whose body is an object in strict JSON."""
+
+    async def json(self) -> Any:
+        """Return the body."""
+        if not hasattr(self, "_json"):
+            if is_lines(self):
+                raise Problem(415, f"this takes {JSON}")
+            self._json = await parse_body(self.app.state.service, await self.body(), request_models.parse)
+            request_models.check_object(self._json)
+        return self._json
+
+
 class Route(APIRoute):
-    """A route that checks role and content type before it answers; a route without a role is for admins.
+    """A route that checks role, content type and JSON before it answers; a route without a role is for admins.
 
     A wrong method is refused before these checks.
     """
@@ -213,14 +220,17 @@ class Route(APIRoute):
         """Return the handler of requests."""
         answer, role = super().get_route_handler(), role_of(self.path, self.openapi_extra)
 
-        async def checked(request: Request) -> Response:
+        async def check_and_answer(request: Request) -> Response:
             if role is not None and not holder_of(request).may(role):
                 raise Problem(403, f"this takes the role {role}")
             if request.method in WRITING:
                 check_kind(request.scope["headers"])
+            if self.body_field is not None:
+                request = JsonRequest(request.scope, request.receive)
+                await request.json()  # here, because FastAPI would answer every error in it with status 400
             return await answer(request)
 
-        return checked
+        return check_and_answer
 
 
 def _allowed_methods(request: Request) -> str:
