@@ -30,7 +30,7 @@ from thresher.model.selection import choose_settings
 from thresher.model.settings import WEIGHED, ModelSettings
 from thresher.rows.folds import folds
 from thresher.support.parallel import count_threads
-from thresher.text.tfidf import weighed
+from thresher.text.tfidf import weigh_rows
 
 Floats = NDArray[np.float64]
 Truth = NDArray[np.bool_]
@@ -94,7 +94,7 @@ def strengthen_rows(settings: ModelSettings, documents: Documents) -> tuple[Rows
 
     def read(others: Documents) -> Rows:
         rows = features.rows([document.content for document in others])
-        return weighed(rows, idf, strength, constant=settings.constant) if strength in WEIGHED else rows
+        return weigh_rows(rows, idf, strength, constant=settings.constant) if strength in WEIGHED else rows
 
     return strong, read
 

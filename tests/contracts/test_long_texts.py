@@ -8,7 +8,7 @@ import pytest
 
 from thresher import Categorizer
 from thresher.text import token_features
-from thresher.text.tokens import words
+from thresher.text.tokens import decode_words
 from thresher.text.vectorizer import TextFeatures
 
 LONGEST = 1_000_000  # bytes
@@ -69,10 +69,10 @@ def test_the_longest_text_is_analysed_soon(analyser: str) -> None:
 
 def test_a_document_has_only_so_many_choices_of_words(monkeypatch: pytest.MonkeyPatch) -> None:
     features = TextFeatures("sparse:2:3", min_count=1)
-    whole = features.found_in("a b c d e f")
-    monkeypatch.setattr(token_features, "MOST_CHOICES", 8)  # two begin at each word
-    assert features.found_in("a b c d e f") == features.found_in("a b c d") != whole
-    several = [words(tokens) for tokens in features.analyser(["a b c d e f", "g h i", "a b c d"])]
+    whole = features.count_features("a b c d e f")
+    monkeypatch.setattr(token_features, "MAX_CHOICES", 8)  # two begin at each word
+    assert features.count_features("a b c d e f") == features.count_features("a b c d") != whole
+    several = [decode_words(tokens) for tokens in features.analyser(["a b c d e f", "g h i", "a b c d"])]
     assert several[0][0] == several[0][2] == ["a~b", "b~c", "c~d", "a~c", "b~d"]
     assert several[0][1] == ["g~h", "h~i", "g~i"]
 
@@ -138,5 +138,5 @@ def _cpu(documents: list[dict[str, str]]) -> float:
 
 def test_the_features_of_the_longest_text_are_found_soon() -> None:
     features = explained().state.features
-    features.found_in("lamps")
-    assert min(seconds(features.found_in, made_of("lamps ", LONGEST)) for _ in range(2)) < 2
+    features.count_features("lamps")
+    assert min(seconds(features.count_features, made_of("lamps ", LONGEST)) for _ in range(2)) < 2

@@ -26,7 +26,7 @@ FAULTS: dict[str, tuple[str, Any]] = {
     "corrections": ("thresher.cli.learn._names", lambda cell, *_: list(cell)),
     "body": ("thresher.support.strict_json._make_decoder", lambda _: json.JSONDecoder()),
     "service": ("thresher.web.category_input.check_visible", lambda name: name.encode("ascii") and 1 / 0),
-    "words": ("thresher.text.tokens.composed", lambda text: text),
+    "words": ("thresher.text.tokens.compose", lambda text: text),
 }
 
 

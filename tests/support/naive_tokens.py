@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from thresher.text.unicode_table import BIGRAM, CLASS, IGNORED, MARK, SEPARATOR, UNASSIGNED, WORD, characters
+from thresher.text.unicode_table import BIGRAM, CLASS, IGNORED, MARK, SEPARATOR, UNASSIGNED, WORD, load_characters
 
 LONGEST_WORD, MOST_MARKS = 64, 30
 UNSPACED = {
@@ -25,7 +25,7 @@ UNSPACED = {
 def class_of(character: str) -> int:
     """What a character does; by the project's table where Python's own is not of Unicode 14."""
     if unicodedata.unidata_version != "14.0.0":
-        return int(characters().classes[ord(character)]) & CLASS
+        return int(load_characters().classes[ord(character)]) & CLASS
     category = unicodedata.category(character)
     if category == "Cf" and character != "\u200b":
         return IGNORED
@@ -42,7 +42,7 @@ def class_of(character: str) -> int:
 
 def known(character: str) -> bool:
     if unicodedata.unidata_version != "14.0.0":
-        return not characters().classes[ord(character)] & UNASSIGNED
+        return not load_characters().classes[ord(character)] & UNASSIGNED
     return unicodedata.category(character) != "Cn"
 
 

@@ -260,7 +260,7 @@ def taken() -> Categorizer:
 
 def test_features_may_stand_for_their_text() -> None:
     model = taken()
-    found = model.state.features.found_in("oil oil wheat")
+    found = model.state.features.count_features("oil oil wheat")
     assert found == FeatureCounts(["oil", "wheat"], [2, 1])
     given: Any = FeatureCounts(("oil", "wheat"), (np.int32(2), 1))  # type: ignore[arg-type]
     assert model.predict([given]) == model.predict(["oil oil wheat"])

@@ -224,7 +224,7 @@ def _begun(documents: "list[Document]", path: Path, categories: str) -> "Callabl
     for entry in categories.split(","):
         name, _, words = entry.partition("=")
         model.add_category(name.strip())
-        if words.strip() and not model.state.features.found_in(words).names:
+        if words.strip() and not model.state.features.count_features(words).names:
             raise UsageError(f"--categories: there is nothing to learn in the seed words of {name.strip()}")
         seeds |= {name.strip(): words} if words.strip() else {}
     if not path.exists():

@@ -24,8 +24,8 @@ from thresher.rows.labels import labels_of
 from thresher.rows.spilled import SpillingArray, documents_with
 from thresher.rows.validation import select_rows, to_strengths
 from thresher.text.analysers import Text
-from thresher.text.tfidf import weighed
-from thresher.text.vectorizer import rows_of_entries
+from thresher.text.tfidf import weigh_rows
+from thresher.text.vectorizer import convert_entries
 from thresher.text.vocabulary import Vocabulary
 
 NONE = np.zeros(0, dtype=np.int64)
@@ -123,7 +123,7 @@ def make_rows(folder: Path, number: int, n_features: int) -> Size:
     found = stored.read(folder, f"counted-{number}.found", np.int64).copy()
     ends = stored.read(folder, f"counted-{number}.ends", np.int64)
     renumbered = stored.read(folder, f"counted-{number}.renumbered", np.int64)
-    rows = rows_of_entries(found, ends, renumbered, n_features)
+    rows = convert_entries(found, ends, renumbered, n_features)
     stored.write_part(folder, f"rows-{number}", rows)
     stored.write(folder, f"rows-{number}.documents", documents_with(rows))
     return Size(len(rows.indptr) - 1, len(rows.indices), int(np.count_nonzero(np.diff(rows.indptr))))
@@ -135,7 +135,7 @@ def strengthen(
     """Write the strengths of a partition at their position among all rows; return the number of entries."""
     rows = in_memory(stored.read_rows(folder, f"rows-{number}", n_features))
     if settings.strength in WEIGHED:
-        rows = weighed(rows, idf, settings.strength, constant=settings.constant)
+        rows = weigh_rows(rows, idf, settings.strength, constant=settings.constant)
     learner = new_learner(settings)
     strong = to_strengths(rows, learner.strength, learner.normalize, checked=True)
     stored.write_rows(folder, "strong", strong, row, entry)

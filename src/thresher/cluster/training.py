@@ -31,7 +31,7 @@ from thresher.model.threshold_tuning import tuned_decisions
 from thresher.rows.labels import listed_labels
 from thresher.support.progress import Report, Step
 from thresher.text.analysers import Text
-from thresher.text.tfidf import frequencies_of
+from thresher.text.tfidf import compute_idf_of_counts
 from thresher.text.vocabulary import Vocabulary
 
 GROUP = WIDEST_BLOCK  # minimum number of categories trained together
@@ -109,7 +109,7 @@ class _Fit:
         if settings.strength in WEIGHED:
             counts = features.document_counts.copy()
             counts[: int(features.has_constant)] = 0  # it is not in the rows of counts
-            idf = frequencies_of(counts, features.n_documents, n_entries, features.has_constant)
+            idf = compute_idf_of_counts(counts, features.n_documents, n_entries, features.has_constant)
         strong = self._strengths(settings, n_features, sizes, idf)
         stored.write_labels(self.folder, "labels", listed_labels(labels))
         score_fold = partial(self._score_fold, settings, n_features, len(names))

@@ -81,7 +81,7 @@ def prepare_correction(
         body = {"categories": normalize_categories(categories)}
     body |= {} if document is None else {"document": document}
     body |= {} if seeds_of is None else {"seeds_of": seeds_of}
-    features = model.features.found_in(text)
+    features = model.features.count_features(text)
     return PreparedCorrection(id, user, body, text, features, digest_features(features))
 
 
@@ -114,7 +114,7 @@ def prepare_record(model: ModelState, record: Record, remarks: list[str]) -> Pre
 
 
 def _features_of(model: ModelState, record: Record, remarks: list[str]) -> FeatureCounts:
-    current = None if record.text is None else model.features.found_in(record.text)
+    current = None if record.text is None else model.features.count_features(record.text)
     if current is not None and digest_features(current) == record.digest:
         return current
     pairs = record.features or []

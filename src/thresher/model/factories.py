@@ -9,7 +9,7 @@ from thresher.learners.base import MistakeDrivenLearner
 from thresher.model.settings import WEIGHED, ModelSettings
 from thresher.rows.spilled import is_spilled, joined_rows, parts_of
 from thresher.rows.validation import to_strengths
-from thresher.text.tfidf import inverse_frequencies, weighed
+from thresher.text.tfidf import compute_idf, weigh_rows
 from thresher.text.vectorizer import TextFeatures
 
 LEARNERS: dict[str, type[MistakeDrivenLearner]] = {
@@ -60,8 +60,8 @@ def strengthen(settings: ModelSettings, rows: Rows) -> tuple[Rows, NDArray[np.fl
     """Return rows of training counts as rows of strengths, and the idf of the features; may overwrite the counts."""
     idf = np.zeros(0, dtype=np.float32)
     if settings.strength in WEIGHED:
-        idf = inverse_frequencies(rows, settings.constant > 0)
-        rows = weighed(rows, idf, settings.strength, constant=settings.constant)
+        idf = compute_idf(rows, settings.constant > 0)
+        rows = weigh_rows(rows, idf, settings.strength, constant=settings.constant)
     strength, normalize = settings.parameters.strength, settings.parameters.normalize
     if is_spilled(rows.indices):
         parts = (to_strengths(part, strength, normalize, checked=True) for part in parts_of(rows))

@@ -20,8 +20,8 @@ from thresher.rows.labels import listed_labels
 from thresher.rows.spilled import SpillingTexts
 from thresher.support.progress import Report, make_reporter, report_reading
 from thresher.text.analysers import Text
-from thresher.text.batches import batches
-from thresher.text.lemmas import lemmatizers_of
+from thresher.text.batches import split_texts
+from thresher.text.lemmas import list_lemmatizers
 from thresher.text.vectorizer import TextFeatures
 
 
@@ -52,7 +52,7 @@ def fit(
     choice, memory = NO_CHOICE, model.settings.memory
     if model.settings.choose != "nothing" and names:
         if not isinstance(texts, list | SpillingTexts):
-            texts = SpillingTexts((text for batch in batches(texts) for text in batch), memory // 8)
+            texts = SpillingTexts((text for batch in split_texts(texts) for text in batch), memory // 8)
         if len(texts) == len(labels):
             choice = choose_settings(model.settings, model.given, texts, labels, len(names), progress)
     settings = model.settings.changed(choice.settings)
@@ -78,5 +78,5 @@ def take(model: ModelState, fitted: Fitted) -> None:
         model.features, model.learner, model.categories = fitted.features, fitted.learner, fitted.categories
         model.chosen, model.trials = fitted.choice.settings, fitted.choice.trials
         model.decisions, model.idf, model.reservoir = fitted.decisions, fitted.idf, fitted.reservoir
-        model.lemmatizers = lemmatizers_of(fitted.features.analyser.name)
+        model.lemmatizers = list_lemmatizers(fitted.features.analyser.name)
         model.is_view = model.is_torn = False

@@ -19,8 +19,8 @@ from thresher.model.state import ModelState
 from thresher.rows.labels import as_labels, judgements
 from thresher.support.growable import extend
 from thresher.text.analysers import Text
-from thresher.text.batches import batches
-from thresher.text.tfidf import late_frequency
+from thresher.text.batches import split_texts
+from thresher.text.tfidf import compute_late_idf
 from thresher.text.vectorizer import FeatureCounts
 
 MOST_CATEGORIES = 100_000  # limit for categories that are added by corrections
@@ -32,7 +32,7 @@ _FEW_CELLS = 2**16  # below this number of weights, the exact count is not neede
 
 def learn_all(model: ModelState, texts: Iterable[Text], categories: Iterable[str | Iterable[str]]) -> None:
     """Learn documents in one pass; see `Categorizer.partial_fit`."""
-    listed, named = [text for batch in batches(texts) for text in batch], normalize_each(categories)
+    listed, named = [text for batch in split_texts(texts) for text in batch], normalize_each(categories)
     if len(listed) != len(named):
         raise TextError(f"there are {len(listed)} texts and {len(named)} sets of categories")
     if not listed:
@@ -75,7 +75,7 @@ def learn_validated(
     wrong = {c: sign for c, sign in signs.items() if mistakes[c] > 0}
     after = weights_at(model, rows, list(wrong))
     teach_young(model, set(accepts), known, [model.reservoir.add(kept(rows, 0, accepts, complete))])
-    known_names = model.features.names_now()
+    known_names = model.features.freeze_names()
     signed = {names[c]: sign for c, sign in wrong.items()}
     return Correction(signed, new, partial(known_names, rows.indices), before, after)
 
@@ -101,7 +101,7 @@ def check_words(model: ModelState, found: FeatureCounts, accepted: list[str]) ->
     if not found.names:
         raise TextError("no features in document, so there is nothing to learn from it")
     limit_features(model, _count_with(model, accepted))
-    if not model.features.would_know(found):
+    if not model.features.can_use(found):
         raise TextError("no feature of the document is known, and there is no room for more", hint=_size(model))
 
 
@@ -200,7 +200,7 @@ def with_late_idf(model: ModelState, rows: Rows) -> Rows:
     if len(model.idf) and new > 0:
         late = model.idf[-1]
         if model.features.document_counts[len(model.idf) - 1] > 0:  # no feature was added after `fit` so far
-            late = late_frequency(model.idf, model.features.n_documents, model.features.document_counts)
+            late = compute_late_idf(model.idf, model.features.n_documents, model.features.document_counts)
         model.idf = extend(model.idf, new, late)
     return rows
 

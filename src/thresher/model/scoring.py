@@ -21,8 +21,8 @@ from thresher.model.thread_safety import looking
 from thresher.rows.validation import row_slices, to_strengths
 from thresher.support.parallel import map_ahead
 from thresher.text.analysers import Text
-from thresher.text.batches import batches
-from thresher.text.tfidf import weighed
+from thresher.text.batches import split_texts
+from thresher.text.tfidf import weigh_rows
 
 Scores = NDArray[np.float32]
 Empty = NDArray[np.bool_]
@@ -47,7 +47,7 @@ def _weigh_rows(model: ModelState, rows: Rows) -> Rows:
     if len(idf) < rows.n_features or (documents is not None and len(documents) < rows.n_features):
         raise RowsError(f"rows have {rows.n_features} features, and {len(idf)} have a frequency")
     constant = model.settings.constant
-    return weighed(
+    return weigh_rows(
         rows, idf, model.settings.strength, documents, constant if constant and model.features.has_constant else 0.0
     )
 
@@ -68,8 +68,8 @@ def score_batches(
             parts = row_slices(strengthen_rows(model, rows), max(SCORES_AT_ONCE // max(len(model.categories), 1), 1))
             return [use(model.learner.score_rows(part), np.diff(part.indptr) == 0) for part in parts]
 
-    n_threads = 1 if model.features.analyser.remembers else model.features.n_threads
-    yield from chain.from_iterable(map_ahead(score, batches(texts), n_threads, in_turns=lazily))
+    n_threads = 1 if model.features.analyser.is_stateful else model.features.n_threads
+    yield from chain.from_iterable(map_ahead(score, split_texts(texts), n_threads, in_turns=lazily))
 
 
 def predict(model: ModelState, texts: Iterable[Text]) -> list[list[str]]:
@@ -143,7 +143,7 @@ def decide_sampled(model: ModelState, documents: list[Kept]) -> tuple[NDArray[np
 
 def are_empty(model: ModelState, texts: Iterable[Text]) -> NDArray[np.bool_]:
     """Return which texts have no feature that the model knows."""
-    parts = [np.diff(model.features.rows(batch).indptr) == 0 for batch in batches(texts)]
+    parts = [np.diff(model.features.rows(batch).indptr) == 0 for batch in split_texts(texts)]
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.bool_)
 
 

@@ -15,7 +15,7 @@ from thresher.model.factories import new_features, new_learner
 from thresher.model.reservoir import Reservoir
 from thresher.model.selection import Trial
 from thresher.model.settings import CHOOSABLE, ModelSettings
-from thresher.text.lemmas import lemmatizers_of
+from thresher.text.lemmas import list_lemmatizers
 from thresher.text.vectorizer import TextFeatures
 
 
@@ -82,7 +82,7 @@ class ModelState:
         decisions = Decisions(np.zeros(0), np.zeros(0), policy=policy)
         kept = frozenset(given) & CHOOSABLE
         features = new_features(settings)
-        found = lemmatizers_of(features.analyser.name)
+        found = list_lemmatizers(features.analyser.name)
         return cls(preset, settings, kept, features, new_learner(settings), decisions, lemmatizers=found)
 
     def numbers(self) -> dict[str, int]:

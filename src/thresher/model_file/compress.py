@@ -144,7 +144,7 @@ def _with(
     """Return a copy of the model with other weights and only some features."""
     smaller = copy(model)
     smaller.features = copy(model.features)
-    smaller.features.vocabulary = model.features.vocabulary.selected(features)
+    smaller.features.vocabulary = model.features.vocabulary.select(features)
     smaller.features.n_documents = model.features.n_documents
     smaller.features.document_counts = model.features.document_counts[features]
     smaller.idf = model.idf[features[features < len(model.idf)]]

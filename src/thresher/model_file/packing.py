@@ -23,10 +23,10 @@ from thresher.model_file.header import canonical_json
 from thresher.model_file.learner_packing import pack_learner, unpack_learner
 from thresher.text.analysers import Analyser
 from thresher.text.feature_checks import CONSTANT
-from thresher.text.lemmas import lemmatizers_of
+from thresher.text.lemmas import list_lemmatizers
 from thresher.text.tfidf import IDF_RANGE
-from thresher.text.token_features import gathered
-from thresher.text.tokens import as_tokens, names
+from thresher.text.token_features import gather_names
+from thresher.text.tokens import decode_names, make_tokens
 from thresher.text.vocabulary import Vocabulary
 
 # Settings of the machine, not of the model, are left out of the file and the digest. "choose" is stored elsewhere.
@@ -144,7 +144,7 @@ def unpack(packed: Mapping[str, Any], arrays: Arrays, model: ModelState) -> None
     if "choices" in packed:
         _unpack_choices(model, packed["choices"])
     _unpack_features(model, packed, arrays)
-    model.categories = names(arrays["categories.letters"], stops_of(arrays, "categories"))
+    model.categories = decode_names(arrays["categories.letters"], stops_of(arrays, "categories"))
     for name in model.categories:
         check_name(name)
     require(len(set(model.categories)) == len(model.categories), "two categories have the same name")
@@ -189,7 +189,7 @@ def unpack_lemmatizers(about: Mapping[str, Any], model: ModelState) -> None:
 
 def check_lemmatizers(path: str | PathLike[str], model: ModelState) -> None:
     """Raise a LemmatizerError if other versions of the lemmatizers are installed than the model was trained with."""
-    wanted, found = model.lemmatizers, lemmatizers_of(model.features.analyser.name)
+    wanted, found = model.lemmatizers, list_lemmatizers(model.features.analyser.name)
     if wanted and wanted != found:
         advice = " ".join(part.replace(" ", "==") for part in wanted.split(", "))
         here = f", and {found} is installed" if found else ""
@@ -258,13 +258,13 @@ def _check_names(letters: NDArray[np.uint8], stops: NDArray[np.int64]) -> None:
     make_keys(letters, stops, keys, rests)
     order = np.lexsort((rests, keys))
     same = (np.diff(keys[order]) == 0) & (np.diff(rests[order]) == 0)
-    alike = names(*gathered(letters, stops, order[np.append(same, False) | np.append(False, same)]))
+    alike = decode_names(*gather_names(letters, stops, order[np.append(same, False) | np.append(False, same)]))
     require(len(set(alike)) == len(alike), "two features have the same name")
 
 
 def _holds(vocabulary: Vocabulary, name: str, first: int) -> bool:
     """Return whether a feature numbered `first` or higher has this name."""
-    return bool(vocabulary.numbers(as_tokens([name]), grow=False)[0] >= first)
+    return bool(vocabulary.numbers(make_tokens([name]), grow=False)[0] >= first)
 
 
 def _unpack_reservoir(arrays: Arrays, seen: int, model: ModelState) -> Reservoir:

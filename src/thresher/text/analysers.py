@@ -41,8 +41,8 @@ _PLAIN_FIELDS = ("title", "body", "text")
 class Analyser:
     """Converts texts to tokens, by the parts that its name lists.
 
-    >>> from thresher.text.tokens import words
-    >>> [words(tokens) for tokens in Analyser("words+ngrams:2")(["Crude oil rose"])]
+    >>> from thresher.text.tokens import decode_words
+    >>> [decode_words(tokens) for tokens in Analyser("words+ngrams:2")(["Crude oil rose"])]
     [[['crude', 'oil', 'rose']], [['crude oil', 'oil rose']]]
     """
 
@@ -61,69 +61,73 @@ class Analyser:
         if len(bases) > 1:
             raise ParameterError.of("analyser", "+".join(bases), allowed="one kind of words")
         self._base = bases[0] if bases else None
-        self._map = _word_map(self._base)
-        self._makers = [maker for part in self.parts for maker in _makers(part)]
+        self._map = _make_word_map(self._base)
+        self._makers = [maker for part in self.parts for maker in _list_makers(part)]
         self._has_sentences = any(part.startswith("sets") for part in self.parts)
 
     @property
     def name(self) -> str:
         """The parts joined with +; functions by their names in parentheses."""
-        return "+".join(self.parts + [f"({_name_of(function)})" for function in self.functions])
+        return "+".join(self.parts + [f"({_name_function(function)})" for function in self.functions])
 
     @property
-    def remembers(self) -> bool:
+    def is_stateful(self) -> bool:
         """Whether the analyser keeps state or runs user code, so that it is not safe on several threads."""
         return self._map is not None or bool(self.functions)
 
     def __call__(self, texts: Sequence[Text], positions: bool = False) -> list[Tokens]:
         """Return the tokens of each part for all texts."""
         plain_alone = type(texts[0]) is str if len(texts) == 1 else set(map(type, texts)) <= {str}
-        fields = [] if plain_alone else [_fields(text) for text in texts]
+        fields = [] if plain_alone else [_check_fields(text) for text in texts]
         plain: Sequence[Any] = ["\n".join(parts.values()) for parts in fields] if fields else texts
         found = []
         if self.parts:
-            base = self._words(plain, positions or self._has_sentences)
+            base = self._tokenize(plain, positions or self._has_sentences)
             found = [base] if self._base else []
             found += [make(base) for make in self._makers]
             if fields or "title" in self.parts:
                 found.append(self._field_tokens(texts, fields, positions))
-        found += [_from_function(function, plain) for function in self.functions]
+        found += [_call_function(function, plain) for function in self.functions]
         return found
 
-    def _words(self, texts: Sequence[str], positions: bool) -> Tokens:
+    def _tokenize(self, texts: Sequence[str], positions: bool) -> Tokens:
         tokens = tokenize(texts, positions)
         return self._map(tokens) if self._map else tokens
 
     def _field_tokens(self, texts: Sequence[Text], fields: list[Mapping[str, str]], positions: bool) -> Tokens:
         """Return the tokens of titles and of fields with other names, prefixed with the field's name."""
         fields = fields or [{}] * len(texts)
-        marked = [self._marked(text, parts) for text, parts in zip(texts, fields, strict=True)]
+        marked = [self._select_marked(text, parts) for text, parts in zip(texts, fields, strict=True)]
         flat = [part for row in marked for part in row.values()]
-        tokens = self._words(flat, positions)
+        tokens = self._tokenize(flat, positions)
         prefixes = {name: number for number, name in enumerate({name: None for row in marked for name in row})}
         counts = np.diff(tokens.documents, prepend=0)
         which = np.array([prefixes[name] for row in marked for name in row], dtype=np.int64)
         if positions:
-            wanted = [own.get(name, 0) for row, own in zip(marked, map(_starts, fields), strict=True) for name in row]
-            offset = np.repeat(np.array(wanted, dtype=np.int64) - _places(flat), counts)
+            wanted = [
+                own.get(name, 0) for row, own in zip(marked, map(_locate_fields, fields), strict=True) for name in row
+            ]
+            offset = np.repeat(np.array(wanted, dtype=np.int64) - _locate_texts(flat), counts)
             tokens = tokens._replace(starts=tokens.starts + offset, ends=tokens.ends + offset)
         documents = np.append(0, tokens.documents)[np.cumsum([len(row) for row in marked], dtype=np.int64)]
-        return token_features.prefixed(tokens._replace(documents=documents), list(prefixes), np.repeat(which, counts))
+        return token_features.prefix_tokens(
+            tokens._replace(documents=documents), list(prefixes), np.repeat(which, counts)
+        )
 
-    def _marked(self, text: Text, fields: Mapping[str, str]) -> dict[str, str]:
+    def _select_marked(self, text: Text, fields: Mapping[str, str]) -> dict[str, str]:
         """Return the fields whose words are prefixed with the field's name, sorted by name."""
         marked = {name: part for name, part in fields.items() if name not in _PLAIN_FIELDS}
         if "title" in self.parts:
-            marked["title"] = _title(text)
+            marked["title"] = _find_title(text)
         return dict(sorted(marked.items()))
 
 
-def _starts(fields: Mapping[str, str]) -> dict[str, int]:
+def _locate_fields(fields: Mapping[str, str]) -> dict[str, int]:
     """Return the byte at which each field starts when all fields are joined."""
-    return dict(zip(fields, _places(list(fields.values())).tolist(), strict=True))
+    return dict(zip(fields, _locate_texts(list(fields.values())).tolist(), strict=True))
 
 
-def _places(texts: Sequence[str]) -> NDArray[np.int64]:
+def _locate_texts(texts: Sequence[str]) -> NDArray[np.int64]:
     """Return the byte at which each text starts when all are joined with one byte between them."""
     sizes = np.array([len(part) + 1 for part in encode(texts)], dtype=np.int64)
     return np.cumsum(sizes) - sizes
@@ -136,11 +140,11 @@ def _check_part(part: Any) -> None:
         raise ParameterError.of("analyser", part, allowed=f"{_ALLOWED}")
 
 
-def _name_of(function: Any) -> str:
+def _name_function(function: Any) -> str:
     return f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__name__)}"
 
 
-def _word_map(base: str | None) -> WordMap | None:
+def _make_word_map(base: str | None) -> WordMap | None:
     if base == "nouns-and-verbs":
         return WordMap(noun_or_verb)
     if base and base.startswith("lemmas"):
@@ -148,21 +152,21 @@ def _word_map(base: str | None) -> WordMap | None:
     return None
 
 
-def _makers(part: str) -> list[Callable[[Tokens], Tokens]]:
+def _list_makers(part: str) -> list[Callable[[Tokens], Tokens]]:
     """Return the functions that make the tokens of a part from words."""
     name, *numbers = re.split("[:-]", part)
     if name == "ngrams":
-        return [partial(token_features.ngrams, n=n) for n in range(2, int(numbers[0]) + 1)]
+        return [partial(token_features.make_ngrams, n=n) for n in range(2, int(numbers[0]) + 1)]
     if name == "sparse":
-        return [partial(token_features.sparse_ngrams, n=int(numbers[0]), window=int(numbers[1]))]
+        return [partial(token_features.make_sparse_ngrams, n=int(numbers[0]), window=int(numbers[1]))]
     if name == "sets":
-        return [partial(token_features.word_sets, within=numbers[0])]
+        return [partial(token_features.make_word_sets, within=numbers[0])]
     if name == "chars":
-        return [partial(token_features.pieces, low=int(numbers[0]), high=int(numbers[1]))]
+        return [partial(token_features.cut_pieces, low=int(numbers[0]), high=int(numbers[1]))]
     return []
 
 
-def _fields(text: Text) -> Mapping[str, str]:
+def _check_fields(text: Text) -> Mapping[str, str]:
     if isinstance(text, str):
         return {"text": text}
     if not isinstance(text, Mapping) or not all(isinstance(part, str) for part in (*text, *text.values())):
@@ -170,13 +174,13 @@ def _fields(text: Text) -> Mapping[str, str]:
     return text
 
 
-def _title(text: Text) -> str:
+def _find_title(text: Text) -> str:
     return text.partition("\n")[0] if isinstance(text, str) else text.get("title", "")
 
 
-def _from_function(function: Callable[[str], Iterable[str]], texts: Sequence[str]) -> Tokens:
+def _call_function(function: Callable[[str], Iterable[str]], texts: Sequence[str]) -> Tokens:
     """Return the features from a user's function as tokens without positions."""
-    features = [_strings(function, text) for text in texts]
+    features = [_call_for_text(function, text) for text in texts]
     encoded = encode([feature for row in features for feature in row])
     stops = np.cumsum([len(name) for name in encoded], dtype=np.int64)
     documents = np.cumsum([len(row) for row in features], dtype=np.int64)
@@ -184,11 +188,10 @@ def _from_function(function: Callable[[str], Iterable[str]], texts: Sequence[str
     return Tokens._make([letters, stops, *[token_features.NONE] * 5, documents])
 
 
-def _strings(function: Callable[[str], Iterable[str]], text: str) -> list[str]:
+def _call_for_text(function: Callable[[str], Iterable[str]], text: str) -> list[str]:
     given: Any = function(text)
     features = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     if isinstance(given, str) or not all(isinstance(feature, str) and feature for feature in features):
-        raise TextError(
-            f"the analyser {_name_of(function)} must give strings that are not empty, and gave {type(given).__name__}"
-        )
+        problem = f"must return strings that are not empty, and returned {type(given).__name__}"
+        raise TextError(f"the analyser {_name_function(function)} {problem}")
     return [feature for feature in features if feature != CONSTANT]

@@ -7,18 +7,18 @@ from typing import Any
 from thresher.errors import TextError
 from thresher.text.analysers import Text
 
-BATCH_TEXTS, BATCH_LETTERS = 768, 2**22
+MAX_TEXTS, MAX_LETTERS = 768, 2**22
 
 
-def batches(texts: Iterable[Text], most: int | None = None) -> Iterator[list[Text]]:
+def split_texts(texts: Iterable[Text], most: int | None = None) -> Iterator[list[Text]]:
     """Yield the texts in lists of bounded length and, except for a single longer text, of bounded size."""
     if isinstance(texts, str | bytes | Mapping):
         raise TextError("texts must be a collection of texts, and this is a single one", hint="put it into a list")
     if not isinstance(texts, Iterable):
         raise TextError(f"texts must be a collection of texts, not {type(texts).__name__}")
     remaining = iter(texts)
-    while batch := list(islice(remaining, most or BATCH_TEXTS)):
-        yield from _bounded(batch)
+    while batch := list(islice(remaining, most or MAX_TEXTS)):
+        yield from _halve(batch)
 
 
 def _size(batch: list[Any]) -> int:
@@ -28,9 +28,9 @@ def _size(batch: list[Any]) -> int:
     return sum(len(part) for part in parts if isinstance(part, str))
 
 
-def _bounded(batch: list[Any]) -> Iterator[list[Any]]:
-    if len(batch) == 1 or _size(batch) <= BATCH_LETTERS:
+def _halve(batch: list[Any]) -> Iterator[list[Any]]:
+    if len(batch) == 1 or _size(batch) <= MAX_LETTERS:
         yield batch
     else:
-        yield from _bounded(batch[: len(batch) // 2])
-        yield from _bounded(batch[len(batch) // 2 :])
+        yield from _halve(batch[: len(batch) // 2])
+        yield from _halve(batch[len(batch) // 2 :])

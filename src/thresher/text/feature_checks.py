@@ -6,7 +6,7 @@ import numpy as np
 
 # The feature that every document has, in models that want one. No text may have it otherwise.
 CONSTANT = "(always)"
-MOST_COUNTED = 2**31 - 1  # the highest count of a feature in a text
+MAX_COUNT = 2**31 - 1  # the highest count of a feature in a text
 
 
 def is_name(name: Any) -> bool:
@@ -30,4 +30,4 @@ def is_count(count: Any) -> bool:
     >>> is_count(3), is_count(0), is_count(3.0), is_count(True)
     (True, False, False, False)
     """
-    return isinstance(count, int | np.integer) and not isinstance(count, bool) and 1 <= int(count) <= MOST_COUNTED
+    return isinstance(count, int | np.integer) and not isinstance(count, bool) and 1 <= int(count) <= MAX_COUNT

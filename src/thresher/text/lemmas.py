@@ -12,17 +12,17 @@ import numpy as np
 
 from thresher.errors import MissingPackageError, ParameterError
 from thresher.kernels.tokenizer import Tokens
-from thresher.text.token_features import replaced
+from thresher.text.token_features import replace_names
 from thresher.text.vocabulary import Vocabulary
 
 _PARTS_OF_SPEECH = {"N": "NOUN", "V": "VERB", "J": "ADJ", "R": "ADV"}
-MOST_REMEMBERED = 200_000
+MAX_REMEMBERED = 200_000
 
 
 _LEMMAS = re.compile(r"\blemmas(?::(?P<language>[a-z]{2,3}))?\b|\bnouns-and-verbs\b")
 
 
-def lemmatizers_of(analyser: str) -> str:
+def list_lemmatizers(analyser: str) -> str:
     """Return the packages that the analyser takes lemmas from, with their installed versions; "" if it takes none.
 
     Other versions may have other lemmas, so a model only works with the ones that it was trained with.
@@ -30,10 +30,10 @@ def lemmatizers_of(analyser: str) -> str:
     names = re.sub(r"\([^)]*\)", "", analyser)  # without functions of the user
     languages = {found["language"] or "en" for found in _LEMMAS.finditer(names)}
     packages = (["lemminflect", "textblob"] if "en" in languages else []) + ["simplemma"] * bool(languages - {"en"})
-    return ", ".join(f"{package} {found}" for package in packages if (found := _version_of(package)))
+    return ", ".join(f"{package} {found}" for package in packages if (found := _find_version(package)))
 
 
-def _version_of(package: str) -> str:
+def _find_version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
@@ -48,21 +48,23 @@ class WordMap:
 
     def __init__(self, function: Callable[[str], str]) -> None:
         self._function = function
-        self._own = local()
+        self._local = local()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return WordMap, (self._function,)
 
     def __call__(self, tokens: Tokens) -> Tokens:
         """Return the tokens with each word replaced by the function's result."""
-        own = self._own
-        if not hasattr(own, "seen") or own.seen.count > MOST_REMEMBERED:
+        own = self._local
+        if not hasattr(own, "seen") or own.seen.count > MAX_REMEMBERED:
             own.seen, own.answers = Vocabulary(), []
         numbers = own.seen.numbers(tokens)
         if own.seen.count > len(own.answers):
             own.answers += [self._function(word).encode() for word in own.seen.names[len(own.answers) :]]
         letters = np.frombuffer(b"".join(own.answers), dtype=np.uint8)
-        return replaced(tokens, numbers, letters, np.cumsum([len(answer) for answer in own.answers], dtype=np.int64))
+        return replace_names(
+            tokens, numbers, letters, np.cumsum([len(answer) for answer in own.answers], dtype=np.int64)
+        )
 
 
 @cache

@@ -15,23 +15,23 @@ from thresher.kernels.reproducible_math import logarithm
 from thresher.rows.spilled import documents_with, is_spilled, joined_rows, parts_of
 
 IDF_RANGE = 1e-6, 1e6  # a logarithm divided by a mean of logarithms: near 1
-_MOST_IN_TABLE = 1 << 16
-_MOST_EXACT = 1 << 24  # positions up to here are exact as float32, which the kernel is compiled for
+_MAX_IN_TABLE = 1 << 16
+_MAX_EXACT = 1 << 24  # positions up to here are exact as float32, which the kernel is compiled for
 
 
-def inverse_frequencies(rows: Rows, constant: bool = False) -> NDArray[np.float32]:
+def compute_idf(rows: Rows, constant: bool = False) -> NDArray[np.float32]:
     """Return each feature's idf, divided by the mean idf in the rows.
 
     The idf is 1 + ln((1 + documents) / (1 + documents with the feature)). Dividing by the mean keeps strengths near
     square-root counts, so that scores start near the threshold. If feature 0 is a `constant`, all documents have it.
 
-    >>> inverse_frequencies(Rows(np.array([0, 2, 3]), np.array([0, 1, 0]), np.ones(3), 2)).round(2)
+    >>> compute_idf(Rows(np.array([0, 2, 3]), np.array([0, 1, 0]), np.ones(3), 2)).round(2)
     array([0.88, 1.24], dtype=float32)
     """
-    return frequencies_of(documents_with(rows), len(rows.indptr) - 1, len(rows.indices), constant)
+    return compute_idf_of_counts(documents_with(rows), len(rows.indptr) - 1, len(rows.indices), constant)
 
 
-def frequencies_of(
+def compute_idf_of_counts(
     documents: NDArray[np.int64], n_documents: int, n_entries: int, constant: bool = False
 ) -> NDArray[np.float32]:
     """Return each feature's idf, from its number of documents and the numbers of all documents and entries."""
@@ -41,7 +41,7 @@ def frequencies_of(
     return np.asarray((idf / (total / max(n_entries, 1))).astype(np.float32))
 
 
-def late_frequency(idf: NDArray[np.float32], n_documents: int, document_counts: NDArray[np.int64]) -> np.float32:
+def compute_late_idf(idf: NDArray[np.float32], n_documents: int, document_counts: NDArray[np.int64]) -> np.float32:
     """Return the idf of a feature that appeared after `fit`, as if it had been in one document."""
     commonest = int(document_counts.argmax())
     usual = 1 + logarithm((1 + n_documents) / (1 + document_counts[commonest]))
@@ -49,7 +49,7 @@ def late_frequency(idf: NDArray[np.float32], n_documents: int, document_counts: 
     return np.float32(min(max(float(idf[commonest]) * float(once) / float(usual), IDF_RANGE[0]), IDF_RANGE[1]))
 
 
-def weighed(
+def weigh_rows(
     rows: Rows,
     idf: NDArray[np.float32],
     strength: str,
@@ -63,52 +63,52 @@ def weighed(
     non-empty row also gets feature 0 with that strength.
 
     >>> rows = Rows(np.array([0, 2]), np.array([0, 1]), np.array([1, 4], dtype=np.float32), 2)
-    >>> weighed(rows, np.array([1, 2], dtype=np.float32), "tfidf").data
+    >>> weigh_rows(rows, np.array([1, 2], dtype=np.float32), "tfidf").data
     array([1., 4.], dtype=float32)
-    >>> weighed(rows, np.array([1, 2], dtype=np.float32), "cosine").data.round(3)
+    >>> weigh_rows(rows, np.array([1, 2], dtype=np.float32), "cosine").data.round(3)
     array([0.205, 0.979], dtype=float32)
     """
     counted = np.ones(rows.n_features, dtype=np.int64) if documents is None else documents
     if not is_spilled(rows.indices):
-        return _weighed(rows, idf, strength, counted, constant)
-    parts = (_weighed(part, idf, strength, counted, constant) for part in parts_of(rows))
+        return _weigh_part(rows, idf, strength, counted, constant)
+    parts = (_weigh_part(part, idf, strength, counted, constant) for part in parts_of(rows))
     return joined_rows(parts, rows.n_features, limit=0)
 
 
-def _weighed(
+def _weigh_part(
     rows: Rows, idf: NDArray[np.float32], strength: str, documents: NDArray[np.int64], constant: float
 ) -> Rows:
     if strength == "tfidf":
         strong = rows._replace(data=np.sqrt(rows.data) * idf[rows.indices])
-        return _with_constant(strong, constant) if constant else strong
+        return _add_constant(strong, constant) if constant else strong
     largest = int(rows.data.max(initial=1))
-    if largest < _MOST_IN_TABLE:  # counts are integers, and few are large
-        found = cosine_rows(*rows[:3], _logarithms(largest), idf, documents, np.float32(constant))
+    if largest < _MAX_IN_TABLE:  # counts are integers, and few are large
+        found = cosine_rows(*rows[:3], _choose_table(largest), idf, documents, np.float32(constant))
     else:
         values, places = np.unique(rows.data, return_inverse=True)
-        counts: Any = places.astype(np.float32) if len(values) <= _MOST_EXACT else places
-        found = cosine_rows(*rows[:2], counts, _dampened(values), idf, documents, np.float32(constant))
+        counts: Any = places.astype(np.float32) if len(values) <= _MAX_EXACT else places
+        found = cosine_rows(*rows[:2], counts, _dampen(values), idf, documents, np.float32(constant))
     return Rows(*found, rows.n_features)
 
 
-def _logarithms(largest: int) -> NDArray[np.float32]:
+def _choose_table(largest: int) -> NDArray[np.float32]:
     """Return a table of 1 + ln count, for counts from 0 to at least `largest`."""
-    return _table(max(largest, 255).bit_length())
+    return _make_table(max(largest, 255).bit_length())
 
 
 @cache
-def _table(bits: int) -> NDArray[np.float32]:
-    return _dampened(np.arange(1 << bits))
+def _make_table(bits: int) -> NDArray[np.float32]:
+    return _dampen(np.arange(1 << bits))
 
 
-def _dampened(counts: NDArray[Any]) -> NDArray[np.float32]:
+def _dampen(counts: NDArray[Any]) -> NDArray[np.float32]:
     return np.asarray(1 + logarithm(np.maximum(counts, 1)), dtype=np.float32)
 
 
-def _with_constant(rows: Rows, strength: float) -> Rows:
+def _add_constant(rows: Rows, strength: float) -> Rows:
     """Return the rows with feature 0 in front, at the same strength in each; empty rows stay empty.
 
-    >>> _with_constant(Rows(np.array([0, 1, 1]), np.array([2]), np.ones(1, dtype=np.float32), 3), 0.5).indices
+    >>> _add_constant(Rows(np.array([0, 1, 1]), np.array([2]), np.ones(1, dtype=np.float32), 3), 0.5).indices
     array([0, 2])
     """
     filled = np.diff(rows.indptr) > 0

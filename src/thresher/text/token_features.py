@@ -13,17 +13,17 @@ from thresher.text.tokens import encode
 # Marks between the members of a name. No token contains one, so names of different kinds never collide.
 SPACE, TILDE, AMPERSAND, COLON = map(ord, " ~&:")
 NONE = np.zeros(0, dtype=np.int64)
-FARTHEST_IN_SENTENCE, FARTHEST_IN_DOCUMENT = 40, 100
-LONGEST_IN_SETS = 2000  # words of a document that are paired, as pairs take much memory
-MOST_CHOICES = 2**20  # choices of words per document; words that would begin more are left out
+MAX_DISTANCE_IN_SENTENCE, MAX_DISTANCE_IN_DOCUMENT = 40, 100
+MAX_WORDS_IN_SETS = 2000  # words of a document that are paired, as pairs take much memory
+MAX_CHOICES = 2**20  # choices of words per document; words that would begin more are left out
 
 
-def document_of(tokens: Tokens) -> NDArray[np.int64]:
+def expand_documents(tokens: Tokens) -> NDArray[np.int64]:
     """Return the document number of each token."""
     return np.repeat(np.arange(len(tokens.documents)), np.diff(tokens.documents, prepend=0))
 
 
-def one_after_the_other(parts: list[Tokens]) -> Tokens:
+def concatenate_parts(parts: list[Tokens]) -> Tokens:
     """Return the names of all parts of one document, one after another and without positions."""
     stops, length = [], 0
     for part in parts:
@@ -33,16 +33,16 @@ def one_after_the_other(parts: list[Tokens]) -> Tokens:
     return Tokens(letters, ends, NONE, NONE, NONE, NONE, NONE, np.array([len(ends)]))
 
 
-def joined(tokens: Tokens, members: NDArray[np.int64], mark: int) -> Tokens:
+def join_tokens(tokens: Tokens, members: NDArray[np.int64], mark: int) -> Tokens:
     """Return one token per row of members, with the mark between their names; the members of a row share a document."""
-    owners = document_of(tokens)[members[:, -1]]
+    owners = expand_documents(tokens)[members[:, -1]]
     order = np.argsort(owners, kind="stable")
     members = np.ascontiguousarray(members[order])
-    letters, stops = _joined_names(tokens.letters, tokens.stops, members, mark)
-    return _located(tokens, members, owners[order], letters, stops)
+    letters, stops = _join_rows(tokens.letters, tokens.stops, members, mark)
+    return _locate(tokens, members, owners[order], letters, stops)
 
 
-def _joined_names(
+def _join_rows(
     letters: NDArray[np.uint8], stops: NDArray[np.int64], members: NDArray[np.int64], mark: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return the names of each row of members, joined by the mark and concatenated."""
@@ -52,7 +52,7 @@ def _joined_names(
     return joined_letters, joined_stops
 
 
-def _located(
+def _locate(
     tokens: Tokens,
     members: NDArray[np.int64],
     owners: NDArray[np.int64],
@@ -66,47 +66,47 @@ def _located(
     return Tokens(letters, stops, NONE, NONE, starts, ends, tokens.sentences[members[:, -1]], documents)
 
 
-def _within(tokens: Tokens, members: NDArray[np.int64], sentence: bool = False) -> NDArray[np.int64]:
+def _select_within(tokens: Tokens, members: NDArray[np.int64], sentence: bool = False) -> NDArray[np.int64]:
     """Return the rows of members that are in one document or, if `sentence`, in one sentence."""
     if len(tokens.stops) == 0:
         return members[:0]
     members = members[members.max(axis=1) < len(tokens.stops)]
-    documents = document_of(tokens)
+    documents = expand_documents(tokens)
     same = documents[members[:, 0]] == documents[members[:, -1]]
     if sentence:
         same &= tokens.sentences[members[:, 0]] == tokens.sentences[members[:, -1]]
     return np.asarray(members[same])
 
 
-def ngrams(tokens: Tokens, n: int) -> Tokens:
+def make_ngrams(tokens: Tokens, n: int) -> Tokens:
     """Return the runs of n tokens, such as "crude oil"."""
     members = np.arange(len(tokens.stops))[:, None] + np.arange(n)
-    return joined(tokens, _within(tokens, members), SPACE)
+    return join_tokens(tokens, _select_within(tokens, members), SPACE)
 
 
-def sparse_ngrams(tokens: Tokens, n: int, window: int) -> Tokens:
+def make_sparse_ngrams(tokens: Tokens, n: int, window: int) -> Tokens:
     """Return all ordered choices of n tokens within a window, such as "oil~rose" (Cohen and Singer, 1996)."""
     shapes = [np.array((0, *rest)) for rest in combinations(range(1, window), n - 1)]
-    tokens = _shortened(tokens, MOST_CHOICES // len(shapes))
+    tokens = _truncate(tokens, MAX_CHOICES // len(shapes))
     members = np.concatenate([np.arange(len(tokens.stops))[:, None] + shape for shape in shapes])
-    return joined(tokens, _within(tokens, members), TILDE)
+    return join_tokens(tokens, _select_within(tokens, members), TILDE)
 
 
-def word_sets(tokens: Tokens, within: str) -> Tokens:
+def make_word_sets(tokens: Tokens, within: str) -> Tokens:
     """Return the unordered pairs of different words in a sentence or document, such as "oil&price".
 
     Words that are too far apart are not paired.
     """
-    farthest = FARTHEST_IN_SENTENCE if within == "sentence" else FARTHEST_IN_DOCUMENT
-    tokens = _shortened(tokens, LONGEST_IN_SETS)
+    farthest = MAX_DISTANCE_IN_SENTENCE if within == "sentence" else MAX_DISTANCE_IN_DOCUMENT
+    tokens = _truncate(tokens, MAX_WORDS_IN_SETS)
     gaps = np.stack((np.zeros(farthest, dtype=np.int64), np.arange(1, farthest + 1)), axis=1)
     members = (np.arange(len(tokens.stops))[:, None, None] + gaps).reshape(-1, 2)
-    pairs = np.ascontiguousarray(_within(tokens, members, within == "sentence"))
+    pairs = np.ascontiguousarray(_select_within(tokens, members, within == "sentence"))
     different = order_pairs(tokens.letters, tokens.stops, pairs)
-    return joined(tokens, pairs[:different], AMPERSAND)
+    return join_tokens(tokens, pairs[:different], AMPERSAND)
 
 
-def _shortened(tokens: Tokens, most: int) -> Tokens:
+def _truncate(tokens: Tokens, most: int) -> Tokens:
     """Return only the first `most` tokens of each document."""
     counts = np.diff(tokens.documents, prepend=0)
     if counts.max(initial=0) <= most:
@@ -114,22 +114,22 @@ def _shortened(tokens: Tokens, most: int) -> Tokens:
     numbers = np.arange(len(tokens.stops)) - np.repeat(tokens.documents - counts, counts)
     chosen = np.flatnonzero(numbers < most)
     places = (array[chosen] if len(array) else array for array in tokens[4:7])
-    letters, stops = gathered(tokens.letters, tokens.stops, chosen)
+    letters, stops = gather_names(tokens.letters, tokens.stops, chosen)
     return Tokens._make([letters, stops, NONE, NONE, *places, np.cumsum(np.minimum(counts, most))])
 
 
-def prefixed(tokens: Tokens, prefixes: Sequence[str], which: NDArray[np.int64]) -> Tokens:
+def prefix_tokens(tokens: Tokens, prefixes: Sequence[str], which: NDArray[np.int64]) -> Tokens:
     """Return the tokens with a field's name in front, such as "title:oil"; `which` gives the prefix of each token."""
     before = encode(prefixes)
     lengths = np.array([len(prefix) for prefix in before], dtype=np.int64)
     letters = np.concatenate((np.frombuffer(b"".join(before), dtype=np.uint8), tokens.letters))
     stops = np.concatenate((np.cumsum(lengths), tokens.stops + lengths.sum()))
     members = np.stack((which, len(prefixes) + np.arange(len(tokens.stops))), axis=1)
-    named, named_stops = _joined_names(letters, stops, members, COLON)
+    named, named_stops = _join_rows(letters, stops, members, COLON)
     return tokens._replace(letters=named, stops=named_stops, keys=NONE, rests=NONE)
 
 
-def pieces(tokens: Tokens, low: int, high: int) -> Tokens:
+def cut_pieces(tokens: Tokens, low: int, high: int) -> Tokens:
     """Return the runs of low to high characters of each token, padded with underscores, such as "#_oil"."""
     most = (high - low + 1) * (len(tokens.letters) + 2 * len(tokens.stops))
     letters, stops, owners = (
@@ -139,11 +139,11 @@ def pieces(tokens: Tokens, low: int, high: int) -> Tokens:
     )
     count = cut_names(tokens.letters, tokens.stops, (low, high), letters, stops, owners)
     owners = owners[:count]
-    documents = document_of(tokens)[owners]
-    return _located(tokens, owners[:, None], documents, letters[: stops[count - 1] if count else 0], stops[:count])
+    documents = expand_documents(tokens)[owners]
+    return _locate(tokens, owners[:, None], documents, letters[: stops[count - 1] if count else 0], stops[:count])
 
 
-def gathered(
+def gather_names(
     letters: NDArray[np.uint8], stops: NDArray[np.int64], chosen: NDArray[np.integer]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return the chosen ones of concatenated names, concatenated in that order."""
@@ -154,11 +154,11 @@ def gathered(
     return letters[places], ends
 
 
-def replaced(
+def replace_names(
     tokens: Tokens, numbers: NDArray[np.int32], letters: NDArray[np.uint8], stops: NDArray[np.int64]
 ) -> Tokens:
     """Return the tokens with each name replaced by that of its number; tokens with an empty name are dropped."""
     kept = np.diff(stops, prepend=0)[numbers] > 0
-    documents = np.cumsum(np.bincount(document_of(tokens)[kept], minlength=len(tokens.documents)))
+    documents = np.cumsum(np.bincount(expand_documents(tokens)[kept], minlength=len(tokens.documents)))
     starts, ends, sentences = (array[kept] if len(array) else array for array in tokens[4:7])
-    return Tokens(*gathered(letters, stops, numbers[kept]), NONE, NONE, starts, ends, sentences, documents)
+    return Tokens(*gather_names(letters, stops, numbers[kept]), NONE, NONE, starts, ends, sentences, documents)

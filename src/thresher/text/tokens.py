@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from thresher.errors import TextError
 from thresher.kernels.ascii_tokenizer import STRIDE
 from thresher.kernels.tokenizer import Tokens, must_be_composed, tokenize_text
-from thresher.text.unicode_table import COMBINING, NORMALIZE, SECOND, UNASSIGNED, characters, composed
+from thresher.text.unicode_table import COMBINING, NORMALIZE, SECOND, UNASSIGNED, compose, load_characters
 
 _PADDING = bytes(STRIDE)
 _NONE = np.zeros(0, dtype=np.int64)
@@ -19,7 +19,7 @@ _ASCII, _NOT_ASCII = np.ones(1, dtype=np.bool_), np.zeros(1, dtype=np.bool_)
 def tokenize(texts: Sequence[str], positions: bool = False) -> Tokens:
     """Return the tokens of the texts: lowercase words, or pairs of characters in a script without spaces.
 
-    >>> words(tokenize(["Oil prices rose 3.5%", "Ölpreise"]))
+    >>> decode_words(tokenize(["Oil prices rose 3.5%", "Ölpreise"]))
     [['oil', 'prices', 'rose', '3', '5'], ['ölpreise']]
     """
     encoded = encode(texts)
@@ -35,7 +35,7 @@ def tokenize(texts: Sequence[str], positions: bool = False) -> Tokens:
     stops, keys, rests, *places = room
     starts, ordinals, sentences = places or (_NONE, _NONE, _NONE)
     tokens = Tokens(letters, stops, keys, rests, starts, ordinals, sentences, ends)
-    count = tokenize_text(text, *characters(), ascii_alone, tokens)
+    count = tokenize_text(text, *load_characters(), ascii_alone, tokens)
     letters = letters[: stops[count - 1] if count else 0]
     if positions:
         starts, ordinals, sentences = starts[:count], ordinals[:count], sentences[:count]
@@ -56,27 +56,27 @@ def encode(texts: Sequence[str]) -> list[bytes]:
     if foreign:
         parts = [encoded[i] for i in foreign]
         ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
-        changed = must_be_composed(np.frombuffer(b"".join(parts), dtype=np.uint8), ends, characters().classes)
+        changed = must_be_composed(np.frombuffer(b"".join(parts), dtype=np.uint8), ends, load_characters().classes)
         for i in np.array(foreign)[changed]:
-            encoded[i] = composed(texts[i]).encode()
+            encoded[i] = compose(texts[i]).encode()
     return encoded
 
 
-def as_tokens(names: Sequence[str]) -> Tokens:
+def make_tokens(names: Sequence[str]) -> Tokens:
     """Return names as tokens, unchanged."""
     encoded = [name.encode() for name in names]
     stops = np.cumsum([len(name) for name in encoded], dtype=np.int64)
     return Tokens(np.frombuffer(b"".join(encoded), dtype=np.uint8), stops, *[_NONE] * 6)
 
 
-def words(tokens: Tokens) -> list[list[str]]:
+def decode_words(tokens: Tokens) -> list[list[str]]:
     """Return the tokens of each document as strings."""
-    flat = names(tokens.letters, tokens.stops)
+    flat = decode_names(tokens.letters, tokens.stops)
     bounds = [0, *tokens.documents.tolist()]
     return [flat[start:stop] for start, stop in itertools.pairwise(bounds)]
 
 
-def names(letters: NDArray[np.uint8], stops: NDArray[np.int64]) -> list[str]:
+def decode_names(letters: NDArray[np.uint8], stops: NDArray[np.int64]) -> list[str]:
     """Return concatenated names as strings."""
     data, bounds = letters.tobytes(), [0, *stops.tolist()]
     if data.isascii():
@@ -85,13 +85,13 @@ def names(letters: NDArray[np.uint8], stops: NDArray[np.int64]) -> list[str]:
     return [data[start:stop].decode() for start, stop in itertools.pairwise(bounds)]
 
 
-def places_in(text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def locate_bytes(text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return, for each byte that `encode` makes of a text, where its character starts and ends in the text.
 
     Characters that are composed into one share a range that covers all of them.
     """
     codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
-    flags = characters().classes[codes]
+    flags = load_characters().classes[codes]
     is_start = flags & (COMBINING | SECOND) == 0
     is_start[:1] = True
     starts = np.flatnonzero(is_start)
@@ -102,7 +102,7 @@ def places_in(text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     composed_sizes = np.zeros(len(starts), dtype=np.int64)
     composed_sizes[unit[flags & (NORMALIZE | UNASSIGNED) != 0]] = 1
     suspects = np.flatnonzero(composed_sizes)
-    composed_sizes[suspects] = _composed_sizes(text, starts[suspects], lengths[suspects])
+    composed_sizes[suspects] = _measure_composed(text, starts[suspects], lengths[suspects])
     sizes[composed_sizes[unit] > 0] = 0
     changed = np.flatnonzero(composed_sizes)
     sizes[starts[changed]] = composed_sizes[changed]
@@ -110,7 +110,7 @@ def places_in(text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return np.repeat(begins, sizes), np.repeat(ends, sizes)
 
 
-def _composed_sizes(text: str, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def _measure_composed(text: str, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the number of bytes of each run of characters after composition, or 0 if that changes nothing.
 
     All runs are composed in one call, one line each, as no character composes with a line break.
@@ -119,7 +119,7 @@ def _composed_sizes(text: str, starts: NDArray[np.int64], lengths: NDArray[np.in
         text[first:last].replace("\n", " ")
         for first, last in zip(starts.tolist(), (starts + lengths).tolist(), strict=True)
     ]
-    results = composed("\n".join(runs)).split("\n") if runs else []
+    results = compose("\n".join(runs)).split("\n") if runs else []
     return np.array(
         [0 if run == result else len(result.encode()) for run, result in zip(runs, results, strict=True)],
         dtype=np.int64,

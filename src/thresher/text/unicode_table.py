@@ -20,7 +20,7 @@ CLASS = 7
 ENDING, UNASSIGNED, COMBINING, NORMALIZE, SECOND = 8, 16, 32, 64, 128
 
 _CODES = 0x110000
-_MOST_MARKS = 30
+_MAX_MARKS = 30
 
 
 class Characters(NamedTuple):
@@ -32,7 +32,7 @@ class Characters(NamedTuple):
 
 
 @cache
-def characters() -> Characters:
+def load_characters() -> Characters:
     """Return the tables, which are read once."""
     table = json.loads(files("thresher.text").joinpath("unicode.json").read_text(encoding="ascii"))
     starts, numbers = np.array(table["runs"], dtype=np.int64).T
@@ -47,23 +47,23 @@ def characters() -> Characters:
     return Characters(plain, classes, lower)
 
 
-def composed(text: str) -> str:
+def compose(text: str) -> str:
     """Return the text in Unicode normalization form C, in linear time.
 
     Characters that Unicode 14 does not know become separators, so that the tables of a newer Python change nothing. Of
     a run of combining marks, only the first thirty are kept (as in Unicode's Stream-Safe format), because Python takes
     quadratic time to sort a long run.
 
-    >>> composed("cafe\\u0301") == "café"
+    >>> compose("cafe\\u0301") == "café"
     True
     """
     codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32)
-    classes = characters().classes[codes]
-    codes = np.where(classes & UNASSIGNED, ord(" "), codes)[_places_in_runs(classes & COMBINING != 0) < _MOST_MARKS]
+    classes = load_characters().classes[codes]
+    codes = np.where(classes & UNASSIGNED, ord(" "), codes)[_number_in_runs(classes & COMBINING != 0) < _MAX_MARKS]
     return normalize("NFC", codes.astype("<u4").tobytes().decode("utf-32-le"))
 
 
-def _places_in_runs(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _number_in_runs(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return the index of each marked position within its run, and 0 for other positions."""
     number = np.arange(1, len(marked) + 1)
     last_unmarked = np.maximum.accumulate(np.where(marked, 0, number))

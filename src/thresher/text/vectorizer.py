@@ -18,12 +18,12 @@ from thresher.rows.spilled import SpillingArray, documents_with, give_back, join
 from thresher.support.growable import extend
 from thresher.support.parallel import count_threads, map_ahead
 from thresher.text.analysers import Analyser, Part, Text
-from thresher.text.batches import batches
-from thresher.text.feature_checks import CONSTANT, MOST_COUNTED, is_count, is_name
+from thresher.text.batches import split_texts
+from thresher.text.feature_checks import CONSTANT, MAX_COUNT, is_count, is_name
 from thresher.text.limits import MAX_FEATURES, MEMORY
-from thresher.text.token_features import NONE, gathered, one_after_the_other
-from thresher.text.tokens import as_tokens, names, places_in
-from thresher.text.vocabulary import Vocabulary, entries
+from thresher.text.token_features import NONE, concatenate_parts, gather_names
+from thresher.text.tokens import decode_names, locate_bytes, make_tokens
+from thresher.text.vocabulary import Vocabulary, make_entries
 
 FIT_TEXTS = 256
 _FIRST_TOTALS = 2**16
@@ -97,7 +97,7 @@ class TextFeatures:
         self.analyser = Analyser(analyser)
         self.min_count, self.max_features = int(min_count), int(max_features)
         self.n_threads = count_threads(n_threads)
-        self.vocabulary = _first_features(constant, self.max_features)
+        self.vocabulary = _make_first_features(constant, self.max_features)
         self.n_documents = 0
         self.document_counts = np.zeros(self.vocabulary.count, dtype=np.int64)
 
@@ -114,13 +114,13 @@ class TextFeatures:
 
     def names_of(self, numbers: NDArray[np.integer]) -> list[str]:
         """Return the names of some features."""
-        return self.names_now()(numbers)
+        return self.freeze_names()(numbers)
 
-    def names_now(self) -> Callable[[NDArray[np.integer]], list[str]]:
+    def freeze_names(self) -> Callable[[NDArray[np.integer]], list[str]]:
         """Return a function from feature numbers to names that keeps the current numbering, whatever changes later."""
         vocabulary = self.vocabulary
         stops = vocabulary.stops  # read before the letters, which may grow
-        return partial(_names_of, vocabulary.letters, stops)
+        return partial(_decode_numbers, vocabulary.letters, stops)
 
     @property
     def is_word(self) -> NDArray[np.bool_]:
@@ -145,7 +145,7 @@ class TextFeatures:
         if not ends:
             raise TextError("there are no texts to learn from")
         renumbered = self.keep(seen, totals)
-        rows = _all_rows(found, ends, renumbered, self.vocabulary.count, memory)
+        rows = _convert_all(found, ends, renumbered, self.vocabulary.count, memory)
         give_back()
         self.note_documents(len(rows.indptr) - 1, documents_with(rows))
         return rows
@@ -170,8 +170,8 @@ class TextFeatures:
     def keep(self, seen: Vocabulary, totals: NDArray[np.int64]) -> NDArray[np.int64]:
         """Keep the features that occur often enough, and return the new number of each seen feature, or -1."""
         chosen = self._choose(totals)
-        first = _first_features(self.has_constant, self.max_features)
-        self.vocabulary = first.followed_by(seen, chosen)
+        first = _make_first_features(self.has_constant, self.max_features)
+        self.vocabulary = first.join(seen, chosen)
         renumbered = np.full(seen.count, -1, dtype=np.int64)
         renumbered[chosen] = first.count + np.arange(len(chosen))
         return renumbered
@@ -210,21 +210,21 @@ class TextFeatures:
         if isinstance(texts, list) and len(texts) == 1:
             return self._single_row(texts, vocabulary, grow)
         counted = list(self._entries(texts, vocabulary, grow, FIT_TEXTS if grow else None))
-        found, ends = _concatenated(counted or [(NONE, NONE)])
-        return rows_of_entries(found, ends, NONE, vocabulary.count)
+        found, ends = _concatenate(counted or [(NONE, NONE)])
+        return convert_entries(found, ends, NONE, vocabulary.count)
 
     def _single_row(self, texts: list[Text], vocabulary: Vocabulary, grow: bool) -> Rows:
         """Return the row of a single text, without the overhead of batches."""
         if isinstance(texts[0], FeatureCounts):
-            indices, counts = _row_of(texts[0], vocabulary, grow)
+            indices, counts = _look_up_counts(texts[0], vocabulary, grow)
         else:
             parts = self.analyser(texts)
-            indices, counts = vocabulary.counted(parts[0] if len(parts) == 1 else one_after_the_other(parts), grow)
+            indices, counts = vocabulary.count_tokens(parts[0] if len(parts) == 1 else concatenate_parts(parts), grow)
         return Rows(np.array([0, len(indices)]), indices, counts, vocabulary.count)
 
-    def found_in(self, text: Text) -> FeatureCounts:
+    def count_features(self, text: Text) -> FeatureCounts:
         """Return the feature counts of a text, whether the features are known or not."""
-        numbers, seen = _distinct(self.analyser([text]))
+        numbers, seen = _number_tokens(self.analyser([text]))
         counts = np.bincount(numbers, minlength=seen.count)
         found = FoundFeatures(seen.names, counts.tolist())
         found.tokens, found.amounts = Tokens(seen.letters, seen.stops, *[NONE] * 6), counts.astype(np.float32)
@@ -234,14 +234,14 @@ class TextFeatures:
         """Add no new feature once `most` or `max_features` features are known."""
         self.vocabulary.most = min(most, self.max_features) + int(self.has_constant)
 
-    def would_know(self, found: FeatureCounts) -> bool:
+    def can_use(self, found: FeatureCounts) -> bool:
         """Return whether a text has a feature that is known, or that would be if the text were learned."""
         has_room = self.vocabulary.count < self.vocabulary.most
-        return bool(found.names) and (has_room or len(_row_of(found, self.vocabulary, grow=False)[0]) > 0)
+        return bool(found.names) and (has_room or len(_look_up_counts(found, self.vocabulary, grow=False)[0]) > 0)
 
     def count_new(self, found: FeatureCounts) -> int:
         """Return how many features of a text would become known if the text were learned."""
-        new = len(found.names) - len(_row_of(found, self.vocabulary, grow=False)[0])
+        new = len(found.names) - len(_look_up_counts(found, self.vocabulary, grow=False)[0])
         return min(new, max(self.vocabulary.most - self.vocabulary.count, 0))
 
     def view(self) -> "TextFeatures":
@@ -259,7 +259,7 @@ class TextFeatures:
     def forget(self, count: int) -> None:
         """Keep only the first `count` features."""
         if count < self.vocabulary.count:
-            self.vocabulary = self.vocabulary.selected(np.arange(count))
+            self.vocabulary = self.vocabulary.select(np.arange(count))
             self.document_counts = self.document_counts[:count]
 
     def _entries(
@@ -268,13 +268,13 @@ class TextFeatures:
         """Yield the counts of batches of texts; while one batch is counted, threads analyse and look up the next."""
 
         def analyse(batch: list[Text]) -> list[Numbered]:
-            return [_numbered(tokens, vocabulary, grow) for tokens in self.analyser(batch)]
+            return [_look_up(tokens, vocabulary, grow) for tokens in self.analyser(batch)]
 
-        for parts in map_ahead(analyse, batches(texts, most), 1 if self.analyser.remembers else self.n_threads):
+        for parts in map_ahead(analyse, split_texts(texts, most), 1 if self.analyser.is_stateful else self.n_threads):
             if grow:
                 _number_new(parts, vocabulary)
-            merged, documents = _merged(parts)
-            yield entries(merged, documents, vocabulary.count)
+            merged, documents = _merge_parts(parts)
+            yield make_entries(merged, documents, vocabulary.count)
 
     def occurrences(self, text: Text) -> dict[str, list[tuple[int, int]]]:
         """Return the positions of each feature of a text, as (start, end) indices into it.
@@ -285,9 +285,9 @@ class TextFeatures:
         if isinstance(text, FeatureCounts):
             return {name: [] for name in text.names}
         plain = text if isinstance(text, str) else "\n".join(text.values())
-        begins, ends = places_in(plain)
+        begins, ends = locate_bytes(plain)
         parts = self.analyser([text], positions=True)
-        numbers, seen = _distinct(parts)
+        numbers, seen = _number_tokens(parts)
         located = np.concatenate([np.full(len(part.stops), len(part.starts) > 0) for part in parts])
         numbers = numbers[located]
         order = np.argsort(numbers, kind="stable")
@@ -298,26 +298,28 @@ class TextFeatures:
         return {name: places[start:stop] for name, (start, stop) in zip(seen.names, pairwise([0, *stops]), strict=True)}
 
 
-def _distinct(parts: list[Tokens]) -> tuple[NDArray[np.int32], Vocabulary]:
+def _number_tokens(parts: list[Tokens]) -> tuple[NDArray[np.int32], Vocabulary]:
     """Return the number of each token of all parts, in order of first occurrence, and the vocabulary of these."""
     seen = Vocabulary()
-    return seen.numbers(one_after_the_other(parts)), seen
+    return seen.numbers(concatenate_parts(parts)), seen
 
 
-def _row_of(found: FeatureCounts, vocabulary: Vocabulary, grow: bool) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+def _look_up_counts(
+    found: FeatureCounts, vocabulary: Vocabulary, grow: bool
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Return the numbers of the known features of a text, sorted, and their counts."""
     if isinstance(found, FoundFeatures) and found.tokens is not None and found.amounts is not None:
         tokens, amounts = found.tokens, found.amounts
     else:
-        _check_found(found)
-        tokens, amounts = as_tokens(found.names), np.array(found.counts, dtype=np.float32)
+        _check_counts(found)
+        tokens, amounts = make_tokens(found.names), np.array(found.counts, dtype=np.float32)
     numbers = vocabulary.numbers(tokens, grow)
     order = np.argsort(numbers, kind="stable")
     order = order[numbers[order] >= 0]
     return numbers[order], amounts[order]
 
 
-def _check_found(found: FeatureCounts) -> None:
+def _check_counts(found: FeatureCounts) -> None:
     """Raise a TextError unless these are distinct, valid names of features and valid counts."""
     names, counts = found
     if not isinstance(names, list | tuple) or not isinstance(counts, list | tuple) or len(names) != len(counts):
@@ -326,13 +328,13 @@ def _check_found(found: FeatureCounts) -> None:
         if not is_name(name):
             raise TextError(f"{shown(name)} is not the name of a feature", hint=f"allowed: text, but not {CONSTANT!r}")
         if not is_count(count):
-            raise TextError(f"feature {shown(name)} has the count {shown(count)}", hint=f"allowed: 1 to {MOST_COUNTED}")
+            raise TextError(f"feature {shown(name)} has the count {shown(count)}", hint=f"allowed: 1 to {MAX_COUNT}")
     if len(set(names)) < len(names):
         raise TextError("FeatureCounts must name each feature once")
 
 
-def _names_of(letters: NDArray[np.uint8], stops: NDArray[np.int64], numbers: NDArray[np.integer]) -> list[str]:
-    return names(*gathered(letters, stops, numbers))
+def _decode_numbers(letters: NDArray[np.uint8], stops: NDArray[np.int64], numbers: NDArray[np.integer]) -> list[str]:
+    return decode_names(*gather_names(letters, stops, numbers))
 
 
 class Numbered(NamedTuple):
@@ -344,11 +346,11 @@ class Numbered(NamedTuple):
     new: Tokens
 
 
-def _numbered(tokens: Tokens, vocabulary: Vocabulary, grow: bool) -> Numbered:
+def _look_up(tokens: Tokens, vocabulary: Vocabulary, grow: bool) -> Numbered:
     """Look up the tokens, and keep only the unknown ones, so that waiting batches stay small."""
     numbers = vocabulary.numbers(tokens, grow=False)
     places = np.flatnonzero(numbers < 0) if grow else NONE
-    letters, stops = gathered(tokens.letters, tokens.stops, places)
+    letters, stops = gather_names(tokens.letters, tokens.stops, places)
     keys, rests = (array[places] if len(array) else array for array in (tokens.keys, tokens.rests))
     return Numbered(numbers, tokens.documents, places, Tokens(letters, stops, keys, rests, NONE, NONE, NONE, NONE))
 
@@ -360,15 +362,15 @@ def _number_new(parts: list[Numbered], vocabulary: Vocabulary) -> None:
             part.numbers[part.places] = vocabulary.numbers(part.new)
         return
     owners = np.concatenate([np.searchsorted(part.documents, part.places, side="right") for part in parts])
-    order, new = np.argsort(owners, kind="stable"), one_after_the_other([part.new for part in parts])
-    letters, ends = gathered(new.letters, new.stops, order)
+    order, new = np.argsort(owners, kind="stable"), concatenate_parts([part.new for part in parts])
+    letters, ends = gather_names(new.letters, new.stops, order)
     found = np.empty(len(order), dtype=np.int32)
     found[order] = vocabulary.numbers(Tokens(letters, ends, NONE, NONE, NONE, NONE, NONE, NONE))
     for part, own in zip(parts, np.split(found, np.cumsum([len(part.places) for part in parts])[:-1]), strict=True):
         part.numbers[part.places] = own
 
 
-def _merged(parts: list[Numbered]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _merge_parts(parts: list[Numbered]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return the numbers of all parts, document by document, and the end of each document."""
     if len(parts) == 1:
         return parts[0].numbers, parts[0].documents
@@ -380,7 +382,7 @@ def _merged(parts: list[Numbered]) -> tuple[NDArray[np.int32], NDArray[np.int64]
     return together[np.argsort(owners, kind="stable")], ends
 
 
-def _concatenated(
+def _concatenate(
     counted: list[Entries],
 ) -> Entries:
     """Return the entries of all batches as one, and the end of each document."""
@@ -391,7 +393,7 @@ def _concatenated(
     return np.concatenate([found for found, _ in counted]), np.concatenate(ends)
 
 
-def rows_of_entries(
+def convert_entries(
     found: NDArray[np.int64], ends: NDArray[np.int64], renumbered: NDArray[np.int64], n_features: int
 ) -> Rows:
     """Return entries as rows; `renumbered` holds the new numbers of names, or is empty if they keep theirs."""
@@ -402,12 +404,12 @@ def rows_of_entries(
     return Rows(indptr, indices[: indptr[-1]], counts[: indptr[-1]], n_features)
 
 
-def _all_rows(
+def _convert_all(
     found: SpillingArray, ends: list[NDArray[np.int64]], renumbered: NDArray[np.int64], n_features: int, memory: int
 ) -> Rows:
     """Return the entries of batches as rows, batch by batch, so that little is held twice."""
     if found.is_spilled:
-        return joined_rows(_spilled_parts(found.array(), ends, renumbered, n_features), n_features, memory)
+        return joined_rows(_convert_spilled(found.array(), ends, renumbered, n_features), n_features, memory)
     indices, counts = np.empty(found.length, dtype=np.int32), np.empty(found.length, dtype=np.float32)
     indptr, row, place = np.zeros(sum(map(len, ends)) + 1, dtype=np.int64), 1, 0
     for entries_of_batch, stops in zip(found.pieces(), ends, strict=True):
@@ -419,19 +421,19 @@ def _all_rows(
     return Rows(indptr, indices[:place], counts[:place], n_features)
 
 
-def _spilled_parts(
+def _convert_spilled(
     found: NDArray[np.int64], ends: list[NDArray[np.int64]], renumbered: NDArray[np.int64], n_features: int
 ) -> Iterator[Rows]:
     """Yield entries in a file as rows, batch by batch."""
     place = 0
     for stops in ends:
         own = found[place : place + stops[-1]]
-        yield rows_of_entries(own.copy(), stops, renumbered, n_features)
+        yield convert_entries(own.copy(), stops, renumbered, n_features)
         release(own)
         place += int(stops[-1])
 
 
-def _first_features(constant: bool, most: int) -> Vocabulary:
+def _make_first_features(constant: bool, most: int) -> Vocabulary:
     """Return a vocabulary without words, which holds only the constant, if any."""
     letters = np.frombuffer(CONSTANT.encode() if constant else b"", dtype=np.uint8)
     return Vocabulary.from_names(letters, np.full(int(constant), len(letters), dtype=np.int64), most + constant)

@@ -19,8 +19,8 @@ from thresher.kernels.hash_table import (
     number_and_count,
 )
 from thresher.kernels.tokenizer import Tokens
-from thresher.text.token_features import gathered
-from thresher.text.tokens import names
+from thresher.text.token_features import gather_names
+from thresher.text.tokens import decode_names
 
 _FIRST_ROOM = 1024
 # Drawn for each process, so that nobody can prepare names that collide.
@@ -73,7 +73,7 @@ class Vocabulary:
     def names(self) -> list[str]:
         """The names, by number."""
         stops = self.stops  # read before the letters, which may grow
-        return names(self.letters, stops)
+        return decode_names(self.letters, stops)
 
     def numbers(self, tokens: Tokens, grow: bool = True, found: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
         """Return the number of each token, or -1 if it is unknown; if `grow`, new tokens become known.
@@ -84,14 +84,14 @@ class Vocabulary:
         missing = True
         if found is None:
             found = np.empty(len(tokens.stops), dtype=np.int32)
-            missing = find_names(tokens.letters, tokens.stops, *_keys(tokens), self.count, self._table, found) > 0
+            missing = find_names(tokens.letters, tokens.stops, *_get_keys(tokens), self.count, self._table, found) > 0
         if grow and missing:
             self._add(tokens, found)
         return found
 
-    def counted(self, tokens: Tokens, grow: bool) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def count_tokens(self, tokens: Tokens, grow: bool) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return the distinct numbers of one document's tokens, sorted, and their counts."""
-        size, keys = len(tokens.stops), _keys(tokens)
+        size, keys = len(tokens.stops), _get_keys(tokens)
         numbers, indices, counts = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.float32)
         most = self.most if grow else 0
         done, known, filled = number_and_count(
@@ -107,7 +107,7 @@ class Vocabulary:
 
     def _add(self, tokens: Tokens, numbers: NDArray[np.int32]) -> None:
         """Assign numbers to the tokens without one, up to the cap; writes `numbers`."""
-        done, keys = 0, _keys(tokens)
+        done, keys = 0, _get_keys(tokens)
         while True:
             done, self.count = add_names(
                 tokens.letters, tokens.stops, *keys, done, self.count, self.most, self._table, numbers
@@ -127,18 +127,18 @@ class Vocabulary:
         self._table.letters[: len(old.letters)] = old.letters
         fill_slots(self.count, self._table)
 
-    def followed_by(self, other: "Vocabulary", chosen: NDArray[np.int64]) -> "Vocabulary":
+    def join(self, other: "Vocabulary", chosen: NDArray[np.int64]) -> "Vocabulary":
         """Return a vocabulary of these names, followed by the chosen ones of another vocabulary."""
-        letters, stops = gathered(other.letters, other.stops, chosen)
+        letters, stops = gather_names(other.letters, other.stops, chosen)
         stops = np.concatenate((self.stops, stops + len(self.letters)))
         return Vocabulary.from_names(np.concatenate((self.letters, letters)), stops, self.most)
 
-    def selected(self, chosen: NDArray[np.int64]) -> "Vocabulary":
+    def select(self, chosen: NDArray[np.int64]) -> "Vocabulary":
         """Return a vocabulary of the names of the chosen numbers, in that order."""
-        return Vocabulary.from_names(*gathered(self.letters, self.stops, chosen), self.most)
+        return Vocabulary.from_names(*gather_names(self.letters, self.stops, chosen), self.most)
 
 
-def _keys(tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _get_keys(tokens: Tokens) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the keys and rests of the tokens, and compute them unless the tokenizer has done so."""
     if len(tokens.keys) == len(tokens.stops):
         return tokens.keys, tokens.rests
@@ -159,7 +159,7 @@ def _new_table(n_names: int, n_letters: int, seeds: tuple[int, int] | None = Non
     )
 
 
-def entries(
+def make_entries(
     numbers: NDArray[np.int32], documents: NDArray[np.int64], n_names: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return each document's counts as entries (number << 32 | count), and the end of each document."""

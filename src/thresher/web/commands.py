@@ -145,7 +145,7 @@ def _check_seed_words(served: ServedModel, id: str, words: Sequence[str], names:
     if served.journaled_model.journal.log.find(id) is not None:
         raise Problem(409, "this id was used before, for something else")
     state = served.journaled_model.model.state
-    check_words(state, state.features.found_in(" ".join(words)), names)
+    check_words(state, state.features.count_features(" ".join(words)), names)
 
 
 def _learn_seed_words(served: ServedModel, change: Record, words: Sequence[str], user: str) -> None:

@@ -69,7 +69,7 @@ class QualityMonitor:
         self._taught: frozenset[int] = frozenset()
         self._numbers: dict[str, list[int]] = {}  # numbers of held-out documents, by the digest of their features
         for number, document in enumerate(self.holdout):
-            for digest in {digest_features(model.state.features.found_in(text)) for text in _texts_of(document)}:
+            for digest in {digest_features(model.state.features.count_features(text)) for text in _texts_of(document)}:
                 self._numbers.setdefault(digest, []).append(number)
 
     def read_taught(self, journal: Journal) -> None:

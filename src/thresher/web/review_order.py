@@ -113,7 +113,7 @@ def describe_document(model: Categorizer, document: ReviewDocument, category: st
         "state": document.state,
         "uncertainty": distance,
         "in_range": is_in_range(model, distance, chances),
-        "digest": digest_features(model.state.features.found_in(document.text)),
+        "digest": digest_features(model.state.features.count_features(document.text)),
     }
 
 

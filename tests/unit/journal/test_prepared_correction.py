@@ -23,7 +23,7 @@ def taught() -> Categorizer:
 
 
 def as_record(text: Any, features: FeatureCounts | None = None, **body: Any) -> Record:
-    found = features or taught().state.features.found_in(text)
+    found = features or taught().state.features.count_features(text)
     pairs = list(zip(*found, strict=True))
     return Record(7, "a", "correction", "", "", body, text, pairs, digest_features(found), None)
 

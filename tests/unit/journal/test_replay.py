@@ -24,7 +24,7 @@ def taught() -> Categorizer:
 
 
 def correction(text: Any, features: FeatureCounts | None = None, **body: Any) -> Record:
-    found = features or taught().state.features.found_in(text)
+    found = features or taught().state.features.count_features(text)
     pairs = list(zip(*found, strict=True))
     return Record(7, "a", "correction", "", "", body, text, pairs, digest_features(found), None)
 
@@ -41,7 +41,7 @@ def test_features_stand_for_their_text() -> None:
     for settings in ({}, {"preset": "paper"}, {"analyser": "words+ngrams:2+title"}, {"sparse": True}):
         one, other = (Categorizer(min_count=1, **settings).fit(TEXTS, CATEGORIES) for _ in range(2))
         for text in ("tin tin mine\nnew words new", {"title": "gold", "body": "zinc gold gold"}):
-            found = one.state.features.found_in(text)
+            found = one.state.features.count_features(text)
             one.learn(text, accept=["tin"])
             other.learn(found, accept=["tin"])  # type: ignore[arg-type]
             one.partial_fit([text], [["metal"]])
@@ -148,7 +148,7 @@ def test_words_are_counted_and_runs_of_letters_only_where_there_is_nothing_else(
     texts, names = made_up(60, single=True)
     model = Categorizer(preset="fast", min_count=1, analyser="words+chars:3-3").fit(texts, names)
     text = "wheat oil"
-    record = correction(text, model.state.features.found_in(text), categories=["trade"])
+    record = correction(text, model.state.features.count_features(text), categories=["trade"])
     found, effect = apply_and_describe(model, record, prepared(model, record))
     assert found is not None
     assert effect is not None
@@ -156,7 +156,7 @@ def test_words_are_counted_and_runs_of_letters_only_where_there_is_nothing_else(
     assert len(changed) > 2
     assert effect["promoted"]["trade"] == 2
     letters = Categorizer(preset="fast", min_count=1, analyser="chars:3-3").fit(texts, names)
-    record = correction(text, letters.state.features.found_in(text), categories=["trade"])
+    record = correction(text, letters.state.features.count_features(text), categories=["trade"])
     found, effect = apply_and_describe(letters, record, prepared(letters, record))
     assert found is not None
     assert effect is not None
@@ -207,7 +207,7 @@ def test_a_replay_needs_all_features_and_the_order_of_those_that_the_first_model
     room = first.state.features.vocabulary.count - first.state.features.has_constant + 2
     model.state.features.max_features = first.state.features.max_features = room
     model.learn(text, ["metal"])
-    record = correction(text, model.state.features.found_in(text), accept=["metal"], reject=[])
+    record = correction(text, model.state.features.count_features(text), accept=["metal"], reject=[])
     needed = needed_features(record, first)
     assert needed == [("and", 1), ("gold", 1), ("silver", 1), ("zinc", 2), ("ore", 1), ("dust", 1)]
     apply(first, record, prepared(first, record._replace(text=None, features=needed)))

@@ -16,14 +16,14 @@ from thresher.errors import TextError
 from thresher.model.explanations import Explanation, Word, _by_size, is_piece
 from thresher.text.analysers import Text
 from thresher.text.feature_checks import CONSTANT
-from thresher.text.tokens import tokenize, words
+from thresher.text.tokens import decode_words, tokenize
 
 TRAIN, TEST = made_up(), made_up(10, seed=1)
 FOREIGN = "Größere ÖLPREISE, naïve café; нефть и ЗЕРНО: Ελλάδα — 石油価格の上昇 ราคาน้ำมัน कच्चा तेल 😀 oil-price 3.5%"
 
 
 def words_of(text: str) -> list[str]:
-    return words(tokenize([text]))[0]
+    return decode_words(tokenize([text]))[0]
 
 
 def taught(text: Text, **settings: Any) -> Categorizer:

@@ -516,9 +516,9 @@ def test_a_model_names_its_lemmatizers_and_refuses_others(tmp_path: Path, monkey
 def test_models_without_lemmas_name_no_lemmatizer(tmp_path: Path) -> None:
     Categorizer(preset="fast", min_count=1).fit(["oil", "wheat"], ["a", "b"]).save(tmp_path / "m")
     assert "lemmatizers" not in read_model(tmp_path / "m").about
-    assert lemmas.lemmatizers_of("words+ngrams:2") == lemmas.lemmatizers_of("(mine.lemmas)") == ""
+    assert lemmas.list_lemmatizers("words+ngrams:2") == lemmas.list_lemmatizers("(mine.lemmas)") == ""
     english = f"lemminflect {version('lemminflect')}, textblob {version('textblob')}"
-    assert lemmas.lemmatizers_of("nouns-and-verbs") == lemmas.lemmatizers_of("title+lemmas") == english
+    assert lemmas.list_lemmatizers("nouns-and-verbs") == lemmas.list_lemmatizers("title+lemmas") == english
 
 
 def test_a_model_without_known_lemmatizers_stays_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

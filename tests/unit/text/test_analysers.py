@@ -18,7 +18,7 @@ from thresher.kernels.compiler import COMPILED
 from thresher.kernels.csr import Rows
 from thresher.text import batches as batches_module
 from thresher.text.analysers import Analyser, Part, Text
-from thresher.text.tokens import places_in, words
+from thresher.text.tokens import decode_words, locate_bytes
 from thresher.text.vectorizer import FeatureCounts, TextFeatures
 
 FEW = settings(max_examples=60 if COMPILED else 10, deadline=None)
@@ -29,7 +29,7 @@ corpora = st.lists(st.lists(st.sampled_from(["a", "b", "öl", "cat", "漢", "."]
 
 def found(analyser: Part | list[Part], texts: Sequence[Text]) -> list[list[str]]:
     """Return the features of each text, part after part."""
-    parts = [words(tokens) for tokens in Analyser(analyser)(texts)]
+    parts = [decode_words(tokens) for tokens in Analyser(analyser)(texts)]
     return [[name for part in parts for name in part[i]] for i in range(len(texts))]
 
 
@@ -146,7 +146,7 @@ def test_ngrams_are_made_of_lemmas_where_the_words_are_lemmas() -> None:
 
 def test_asking_again_gives_the_same_lemmas() -> None:
     analyser = Analyser("lemmas")
-    first, second = (words(analyser(["prices rose", "rose"])[0]) for _ in range(2))
+    first, second = (decode_words(analyser(["prices rose", "rose"])[0]) for _ in range(2))
     assert first == second == [["price", "rise"], ["rise"]]
 
 
@@ -163,7 +163,7 @@ def test_functions_of_the_user_give_features_as_they_are() -> None:
 
 @pytest.mark.parametrize("answer", [[b"oil"], [1], [None], [""], "oil", 5, None])
 def test_functions_that_do_not_give_strings_are_refused(answer: Any) -> None:
-    with pytest.raises(TextError, match="must give strings"):
+    with pytest.raises(TextError, match="must return strings"):
         found(lambda text: answer, ["oil"])
 
 
@@ -359,7 +359,7 @@ def test_a_failed_fit_changes_nothing() -> None:
 
 
 def test_a_failed_batch_takes_no_new_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches_module, "BATCH_TEXTS", 1)
+    monkeypatch.setattr(batches_module, "MAX_TEXTS", 1)
     features = TextFeatures(min_count=1)
     features.fit(["a b"])
     with pytest.raises(TextError):
@@ -379,12 +379,12 @@ def test_the_boundaries_of_batches_do_not_matter(analyser: str, monkeypatch: pyt
 
     whole = learned()
     for size in (1, 3, 4):
-        monkeypatch.setattr(batches_module, "BATCH_TEXTS", size)
+        monkeypatch.setattr(batches_module, "MAX_TEXTS", size)
         assert learned() == whole
 
 
 def test_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches_module, "BATCH_TEXTS", 1)
+    monkeypatch.setattr(batches_module, "MAX_TEXTS", 1)
     texts = [f"w{i * 7 % 50} w{i * 11 % 60} w{i}" for i in range(100)]
     alone = TextFeatures(min_count=1, n_threads=1)
     rows = alone.fit(texts)
@@ -415,10 +415,10 @@ def test_features_of_fields_stand_where_the_field_s_words_do() -> None:
 def naive_occurrences(features: TextFeatures, text: Text) -> dict[str, list[tuple[int, int]]]:
     """Return where the features of a text are, token after token and part after part."""
     plain = text if isinstance(text, str) else "\n".join(text.values())
-    begins, ends = places_in(plain)
+    begins, ends = locate_bytes(plain)
     found: dict[str, list[tuple[int, int]]] = {}
     for tokens in features.analyser([text], positions=True):
-        for i, name in enumerate(words(tokens)[0]):
+        for i, name in enumerate(decode_words(tokens)[0]):
             where = found.setdefault(name, [])
             if len(tokens.starts):
                 where.append((int(begins[tokens.starts[i]]), int(ends[tokens.ends[i] - 1])))
@@ -438,8 +438,8 @@ def test_features_and_their_places_are_those_of_the_naive_twin(text: Text, parts
     features = TextFeatures(parts)
     naive = naive_occurrences(features, text)
     assert list(features.occurrences(text).items()) == list(naive.items())
-    counted = Counter(name for tokens in features.analyser([text]) for name in words(tokens)[0])
-    assert features.found_in(text) == FeatureCounts(list(counted), list(counted.values()))
+    counted = Counter(name for tokens in features.analyser([text]) for name in decode_words(tokens)[0])
+    assert features.count_features(text) == FeatureCounts(list(counted), list(counted.values()))
 
 
 @FEW

@@ -22,7 +22,7 @@ from thresher.kernels import tokenizer as kernels
 from thresher.kernels.compiler import COMPILED
 from thresher.kernels.hash_table import make_keys
 from thresher.text import unicode_table as characters_module
-from thresher.text.tokens import encode, places_in, tokenize, words
+from thresher.text.tokens import decode_words, encode, locate_bytes, tokenize
 from thresher.text.unicode_table import (
     CLASS,
     COMBINING,
@@ -32,8 +32,8 @@ from thresher.text.unicode_table import (
     SEPARATOR,
     UNASSIGNED,
     WORD,
-    characters,
-    composed,
+    compose,
+    load_characters,
 )
 from thresher.text.vectorizer import TextFeatures
 
@@ -63,7 +63,7 @@ tricky = st.text(
 
 
 def tokens_of(text: str) -> list[str]:
-    return words(tokenize([text]))[0]
+    return decode_words(tokenize([text]))[0]
 
 
 @FEW
@@ -92,7 +92,7 @@ plain_text = st.text(st.characters(max_codepoint=127), max_size=200) | st.lists(
 @given(st.lists(plain_text, max_size=5))
 def test_plain_ascii_gives_the_reference_s_tokens_and_keys(texts: list[str]) -> None:
     found = tokenize(texts)
-    assert words(found) == [naive_tokens.tokens(text) for text in texts]
+    assert decode_words(found) == [naive_tokens.tokens(text) for text in texts]
     keys, rests = np.empty_like(found.keys), np.empty_like(found.rests)
     make_keys(found.letters, found.stops, keys, rests)
     assert (found.keys.tolist(), found.rests.tolist()) == (keys.tolist(), rests.tolist())
@@ -116,25 +116,29 @@ def test_pages_give_the_reference_s_tokens(page: str) -> None:
 @every_page
 def test_normal_forms_of_a_page_give_the_same_tokens(page: str) -> None:
     twins = [unicodedata.normalize(form, page) for form in ("NFC", "NFD")]
-    assert words(tokenize(twins)) == [tokens_of(page)] * 2
+    assert decode_words(tokenize(twins)) == [tokens_of(page)] * 2
 
 
 @FEW
 @given(st.text(st.one_of(st.sampled_from("aéǖ ṩ각が뮤ά\u1f71שׁक़"), characters_in((0x0300, 0x0345))), max_size=20))
 def test_normal_forms_of_any_text_give_the_same_tokens(text: str) -> None:
     twins = [unicodedata.normalize(form, text) for form in ("NFC", "NFD")]
-    assert words(tokenize(twins)) == [tokens_of(text)] * 2
+    assert decode_words(tokenize(twins)) == [tokens_of(text)] * 2
 
 
 @FEW
 @given(st.lists(tricky, max_size=6))
 def test_a_batch_gives_what_its_documents_give_one_by_one(texts: list[str]) -> None:
-    assert words(tokenize(texts)) == words(tokenize(texts, positions=True)) == [tokens_of(text) for text in texts]
+    assert (
+        decode_words(tokenize(texts))
+        == decode_words(tokenize(texts, positions=True))
+        == [tokens_of(text) for text in texts]
+    )
 
 
 def test_no_documents_have_no_tokens() -> None:
-    assert words(tokenize([])) == []
-    assert words(tokenize(["", "", " "])) == [[], [], []]
+    assert decode_words(tokenize([])) == []
+    assert decode_words(tokenize(["", "", " "])) == [[], [], []]
 
 
 @pytest.mark.parametrize(
@@ -249,7 +253,7 @@ def test_words_that_normal_form_c_changes_stand_where_they_are_said_to(text: str
 @FEW
 @given(tricky | all_planes)
 def test_places_cover_the_encoded_text_in_order(text: str) -> None:
-    begins, ends = places_in(text)
+    begins, ends = locate_bytes(text)
     assert len(begins) == len(ends) == len(encode([text])[0])
     assert (np.diff(begins) >= 0).all()
     assert (np.diff(ends) >= 0).all()
@@ -258,15 +262,15 @@ def test_places_cover_the_encoded_text_in_order(text: str) -> None:
 
 
 def naive_places_in(text: str) -> tuple[list[int], list[int]]:
-    """Do what `places_in` does, one run of characters that may be composed after the other."""
-    flags = [int(characters().classes[ord(letter)]) for letter in text]
+    """Do what `locate_bytes` does, one run of characters that may be composed after the other."""
+    flags = [int(load_characters().classes[ord(letter)]) for letter in text]
     firsts = [i for i, flag in enumerate(flags) if i == 0 or not flag & (COMBINING | SECOND)]
     begins, ends = list[int](), list[int]()
     for first, last in pairwise([*firsts, len(text)]):
         unit = text[first:last]
         may_change = any(flag & (NORMALIZE | UNASSIGNED) for flag in flags[first:last])
-        if may_change and composed(unit) != unit:
-            size = len(composed(unit).encode())
+        if may_change and compose(unit) != unit:
+            size = len(compose(unit).encode())
             begins, ends = begins + [first] * size, ends + [last] * size
         else:
             for place, letter in enumerate(unit, first):
@@ -283,7 +287,7 @@ def naive_places_in(text: str) -> tuple[list[int], list[int]]:
 @example("a" + "\u0301" * 80 + "\n" + "\u0316\u0301" * 40)
 @example("\u1112\u1161\u11ab" * 3 + "e\u0301 e\u0301")
 def test_places_are_those_of_the_naive_twin(text: str) -> None:
-    begins, ends = places_in(text)
+    begins, ends = locate_bytes(text)
     assert (begins.tolist(), ends.tolist()) == naive_places_in(text)
 
 
@@ -333,8 +337,8 @@ def test_each_byte_is_read_a_few_times_however_long_the_text(piece: str, monkeyp
         text, room = CountedText(data), np.empty(2 * len(data) + 9, dtype=np.int64)
         letters, places = np.empty(len(room), dtype=np.uint8), [room.copy() for _ in range(6)]
         tokens = kernels.Tokens._make([letters, *places, np.array([len(data) - 1])])
-        plain(kernels.tokenize_text)(text, *characters(), np.zeros(1, dtype=np.bool_), tokens)
-        plain(kernels.must_be_composed)(text, np.array([len(data)]), characters().classes)
+        plain(kernels.tokenize_text)(text, *load_characters(), np.zeros(1, dtype=np.bool_), tokens)
+        plain(kernels.must_be_composed)(text, np.array([len(data)]), load_characters().classes)
         assert text.reads <= 5 * len(data) + 5
 
 
@@ -359,7 +363,7 @@ def test_no_long_run_of_marks_is_ever_sorted(piece: str, monkeypatch: pytest.Mon
         return text
 
     monkeypatch.setattr(characters_module, "normalize", normalize)
-    composed("a" + piece * 200)
+    compose("a" + piece * 200)
     marks = (unicodedata.combining(mark) != 0 for one in given[0] for mark in unicodedata.normalize("NFD", one))
     assert max(len(list(run)) for combining, run in groupby(marks) if combining) <= 4 * 30
 
@@ -380,13 +384,13 @@ def test_the_table_is_of_unicode_14() -> None:
 
 def test_ascii_letters_and_digits_are_words_and_all_else_separates() -> None:
     for code in range(128):
-        kind = characters().classes[code] & CLASS
+        kind = load_characters().classes[code] & CLASS
         assert kind == (WORD if chr(code).isalnum() else SEPARATOR)
-        assert characters().lower[code] == ord(chr(code).lower())
+        assert load_characters().lower[code] == ord(chr(code).lower())
         separates = 2 if chr(code) in ".!?\n" else 1
-        assert characters().plain[code] == (ord(chr(code).lower()) if chr(code).isalnum() else separates)
-        assert bool(characters().classes[code] & ENDING) == (chr(code) in ".!?\n")
-    assert not characters().plain[128:].any()
+        assert load_characters().plain[code] == (ord(chr(code).lower()) if chr(code).isalnum() else separates)
+        assert bool(load_characters().classes[code] & ENDING) == (chr(code) in ".!?\n")
+    assert not load_characters().plain[128:].any()
 
 
 def test_the_table_is_what_its_maker_makes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -397,5 +401,5 @@ def test_the_table_is_what_its_maker_makes(tmp_path: Path, monkeypatch: pytest.M
         assert (tmp_path / "unicode.json").read_text() == files("thresher.text").joinpath("unicode.json").read_text()
     else:  # newer data knows more characters: those of the pages were known before
         for character in sorted(set("".join(PAGES.values()))):
-            assert characters().classes[ord(character)] & CLASS == maker.class_of(ord(character))
-            assert characters().lower[ord(character)] == maker.lower_case(ord(character))
+            assert load_characters().classes[ord(character)] & CLASS == maker.class_of(ord(character))
+            assert load_characters().lower[ord(character)] == maker.lower_case(ord(character))

@@ -14,7 +14,7 @@ from thresher.kernels.compiler import COMPILED
 from thresher.kernels.tokenizer import Tokens
 from thresher.text import vocabulary as vocabulary_module
 from thresher.text.tokens import tokenize
-from thresher.text.vocabulary import Vocabulary, entries
+from thresher.text.vocabulary import Vocabulary, make_entries
 
 MANY = 100_000 if COMPILED else 3_000
 FEW = settings(max_examples=150 if COMPILED else 20, deadline=None)
@@ -102,11 +102,11 @@ def test_a_vocabulary_comes_back_from_its_names(names: list[str], other: str) ->
 def test_chosen_names_are_numbered_in_the_order_of_choice() -> None:
     vocabulary = Vocabulary(4)
     numbers(vocabulary, ["öl", "a", "漢字", ""])
-    chosen = vocabulary.selected(np.array([2, 0, 3]))
+    chosen = vocabulary.select(np.array([2, 0, 3]))
     assert chosen.names == ["漢字", "öl", ""]
     assert numbers(chosen, ["a", "öl", "漢字", "", "b"]) == [3, 1, 0, 2, -1]
     assert vocabulary.names == ["öl", "a", "漢字", ""]
-    assert vocabulary.selected(np.zeros(0, dtype=np.int64)).names == []
+    assert vocabulary.select(np.zeros(0, dtype=np.int64)).names == []
 
 
 def test_names_are_told_apart_by_every_byte() -> None:
@@ -173,7 +173,7 @@ def test_names_of_one_hash_keep_their_own_numbers(monkeypatch: pytest.MonkeyPatc
 def test_entries_count_each_document_s_numbers_in_the_order_of_first_sight(documents: list[list[int]]) -> None:
     flat = np.array([number for document in documents for number in document], dtype=np.int32)
     ends = np.cumsum([len(document) for document in documents], dtype=np.int64)
-    found, stops = entries(flat, ends.copy(), 10)
+    found, stops = make_entries(flat, ends.copy(), 10)
     start = 0
     for document, stop in zip(documents, stops.tolist(), strict=True):
         known = [number for number in document if number >= 0]
@@ -192,5 +192,5 @@ def test_a_look_does_not_set_back_what_another_thread_has_added(monkeypatch: pyt
         return found
 
     monkeypatch.setattr(vocabulary_module, "number_and_count", meanwhile)
-    known.counted(tokenize(["oil"]), grow=False)
+    known.count_tokens(tokenize(["oil"]), grow=False)
     assert known.names == ["oil", "and", "gas", "gold"]
