@@ -47,7 +47,7 @@ from thresher.metrics.significance import Interval, bootstrap_interval
 from thresher.model.factories import new_learner
 from thresher.model.presets import PRESETS
 from thresher.model.settings import ModelSettings
-from thresher.model.threshold_tuning import tuned_decisions
+from thresher.model.threshold_tuning import tune_on_folds
 from thresher.rows.folds import folds
 from thresher.rows.labels import as_truth, number_categories
 
@@ -314,7 +314,7 @@ def _fitting(settings: ModelSettings, rows: Any, truth: Truth, thresholds: bool 
 
     def run() -> None:
         if thresholds:
-            tuned_decisions(settings, rows, labels, truth.shape[1])
+            tune_on_folds(settings, rows, labels, truth.shape[1])
         new_learner(settings).fit(rows, labels, n_categories=truth.shape[1])
 
     return run

@@ -79,7 +79,7 @@ def chosen_settings(preset: str, documents: Documents, truth: Truth) -> ModelSet
     if key not in _CHOSEN:
         settings, contents = ModelSettings.complete(preset, {}), [document.content for document in documents]
         choice = choose_settings(settings, (), contents, labels_of(truth), truth.shape[1])
-        _CHOSEN[key] = documents, settings.changed(choice.settings)  # the documents, so that their ids stay theirs
+        _CHOSEN[key] = documents, settings.replace(choice.settings)  # the documents, so that their ids stay theirs
     return _CHOSEN[key][1]
 
 

@@ -140,7 +140,7 @@ def test_there_is_an_end_to_new_categories(tmp_path: Path, monkeypatch: pytest.M
 def test_a_sparse_model_has_room_for_more_but_not_for_any_number(monkeypatch: pytest.MonkeyPatch) -> None:
     model = Categorizer(preset="fast", min_count=1, sparse=True).fit(*made_up(60, single=True))
     monkeypatch.setattr(online_learning, "MAX_DENSE", 10)
-    monkeypatch.setattr(online_learning, "MOST_CATEGORIES", 7)
+    monkeypatch.setattr(online_learning, "MAX_CATEGORIES", 7)
     model.learn("oil and words of any number", accept=["seventh"])
     with pytest.raises(TextError, match="no room for a new category"):
         model.partial_fit(["oil"], [["eighth"]])
@@ -149,7 +149,7 @@ def test_a_sparse_model_has_room_for_more_but_not_for_any_number(monkeypatch: py
 
 def test_the_service_answers_422_where_a_model_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = begun(tmp_path, max_features=97)
-    monkeypatch.setattr(online_learning, "MOST_CATEGORIES", 6)
+    monkeypatch.setattr(online_learning, "MAX_CATEGORIES", 6)
     with served(path) as running:
         before, seventh = running.digest, {"text": "oil", "create_category": True}
         asked: list[tuple[str, dict[str, Any]]] = [

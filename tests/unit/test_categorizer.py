@@ -568,8 +568,8 @@ def test_a_field_that_is_no_text_is_refused_in_one_line() -> None:
             Categorizer(preset=preset).fit(texts, ["energy"] * 3)
 
 
-@pytest.mark.parametrize("place", ["weights_at", "strengthen_rows", "with_late_idf"])
-def test_an_interrupt_while_words_are_taken_up_leaves_the_model_as_it_was(
+@pytest.mark.parametrize("place", ["weights_at", "strengthen_rows", "extend_idf"])
+def test_an_interrupt_while_new_words_are_added_leaves_the_model_as_it_was(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: Any, **__: Any) -> None:

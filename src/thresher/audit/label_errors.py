@@ -21,7 +21,7 @@ from thresher.metrics import break_even
 from thresher.model.decisions import calibrate
 from thresher.model.factories import new_learner, strengthen
 from thresher.model.settings import ModelSettings
-from thresher.model.threshold_tuning import fold_here, held_out_scores
+from thresher.model.threshold_tuning import held_out_scores, make_local_scorer
 from thresher.model.thresholds import Scores, Truth, tune_thresholds
 from thresher.rows.folds import folds
 from thresher.rows.labels import as_truth, listed_labels, number_categories
@@ -116,7 +116,7 @@ def _judged_names(named: list[list[str]], notes: list[str]) -> list[str]:
 
 def _collection(settings: ModelSettings, rows: Rows, named: list[list[str]], names: list[str]) -> Collection:
     labels = number_categories(named, names)
-    strong, _ = strengthen(settings.changed({"bias": 0.0}), rows)
+    strong, _ = strengthen(settings.replace({"bias": 0.0}), rows)
     return Collection(strong, labels, as_truth(labels, len(names)))
 
 
@@ -147,7 +147,7 @@ def _worst(suspicions: Scores) -> Truth:
 def _judgements(settings: ModelSettings, collection: Collection, report: Report | None) -> tuple[Scores, Doubts]:
     """Return held-out scores and doubts after two rounds; the second does not learn from the worst of the first."""
     rows, labels, truth = collection
-    score_fold = fold_here(settings, rows, labels, truth.shape[1])
+    score_fold = make_local_scorer(settings, rows, labels, truth.shape[1])
     scores = held_out_scores(settings.folds, truth, np.arange(len(labels)), score_fold, report)
     return _second_round(
         settings, collection, _worst(_suspicions(scores, collection.truth, settings.parameters.theta)), report

@@ -23,11 +23,11 @@ from thresher.learners.dense_weights import WIDEST_BLOCK, DenseWeights
 from thresher.learners.sparse_weights import SparseWeights
 from thresher.learners.training import GROUP_WEIGHTS, History, Plan, joined_groups
 from thresher.model.factories import fit_to_size, new_features, new_learner
-from thresher.model.fitting import Fitted, take
-from thresher.model.reservoir import KEPT, Reservoir, kept
+from thresher.model.fitting import FittedParts, install
+from thresher.model.reservoir import MAX_SAMPLED, Reservoir, copy_row
 from thresher.model.selection import NO_CHOICE, choose_settings
 from thresher.model.settings import WEIGHED, ModelSettings
-from thresher.model.threshold_tuning import tuned_decisions
+from thresher.model.threshold_tuning import tune_on_folds
 from thresher.rows.labels import listed_labels
 from thresher.support.progress import Report, Step
 from thresher.text.analysers import Text
@@ -91,13 +91,13 @@ class _Fit:
 
     def run(self) -> Categorizer:
         """Run all steps."""
-        choice, settings = NO_CHOICE, self.model.state.settings.changed({"n_threads": 1})  # a task has one thread
+        choice, settings = NO_CHOICE, self.model.state.settings.replace({"n_threads": 1})  # a task has one thread
         if settings.choose != "nothing":
             named = self._each("name categories", tasks.name_categories)
             names, labels = joined_names(named)
             texts = PartTexts(self, [len(part.ends) - 1 for part in named])
             choice = choose_settings(settings, self.model.state.given, texts, labels, len(names), self.progress)
-        settings = settings.changed(choice.settings)
+        settings = settings.replace(choice.settings)
         names, labels = joined_names(self._counted(settings))
         features, sizes = self._features(settings)
         features.n_threads = self.model.state.features.n_threads
@@ -113,12 +113,12 @@ class _Fit:
         strong = self._strengths(settings, n_features, sizes, idf)
         stored.write_labels(self.folder, "labels", listed_labels(labels))
         score_fold = partial(self._score_fold, settings, n_features, len(names))
-        decisions = tuned_decisions(
+        decisions = tune_on_folds(
             settings, strong, labels, len(names), self.progress, choice.held_out, score_fold=score_fold
         )
-        learner = new_learner(settings.changed({"n_threads": self.model.state.settings.parameters.n_threads}))
+        learner = new_learner(settings.replace({"n_threads": self.model.state.settings.parameters.n_threads}))
         learner.fit_rows(strong, listed_labels(labels), len(names), train=self._train)
-        take(self.model.state, Fitted(features, learner, names, choice, decisions, idf, reservoir))
+        install(self.model.state, FittedParts(features, learner, names, choice, decisions, idf, reservoir))
         return self.model
 
     def _each(self, name: str, task: Callable[..., Any], *arguments: Any) -> list[Any]:
@@ -155,12 +155,12 @@ class _Fit:
     def _reservoir(self, n_features: int, sizes: list[Size], labels: list[list[int]]) -> Reservoir:
         """Return the documents that `Reservoir.of` would keep of all rows."""
         starts = np.cumsum([0] + [size.rows for size in sizes])
-        chosen = np.unique(np.linspace(0, len(labels) - 1, min(KEPT, len(labels))).astype(np.int64))
+        chosen = np.unique(np.linspace(0, len(labels) - 1, min(MAX_SAMPLED, len(labels))).astype(np.int64))
         found = []
         for i in chosen.tolist():
             part = int(np.searchsorted(starts, i, side="right")) - 1
             rows = stored.read_rows(self.folder, f"rows-{part}", n_features)
-            found.append(kept(rows, i - int(starts[part]), labels[i]))
+            found.append(copy_row(rows, i - int(starts[part]), labels[i]))
         return Reservoir(found, len(labels))
 
     def _strengths(self, settings: ModelSettings, n_features: int, sizes: list[Size], idf: NDArray[np.float32]) -> Rows:

@@ -58,7 +58,7 @@ def merge(model: ModelState, sources: Sequence[str], into: str) -> None:
     if model.learner.is_fitted:
         model.learner.merge(numbers)
     joined = {c: first if c in numbers else c for c in range(len(model.categories))}
-    model.reservoir = model.reservoir.renumbered(joined)
+    model.reservoir = model.reservoir.renumber_categories(joined)
     model.categories = [name if c == first else other for c, other in enumerate(model.categories)]
     _keep(model, [c for c in range(len(model.categories)) if c not in numbers[1:]])
     if model.reservoir.documents:
@@ -70,4 +70,4 @@ def _keep(model: ModelState, numbers: list[int]) -> None:
         model.learner.select(numbers)
     model.decisions = model.decisions.select_categories(numbers)
     model.categories = [model.categories[c] for c in numbers]
-    model.reservoir = model.reservoir.renumbered({old: new for new, old in enumerate(numbers)})
+    model.reservoir = model.reservoir.renumber_categories({old: new for new, old in enumerate(numbers)})

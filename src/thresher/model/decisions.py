@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 SLOPES = (1e-3, 1e3)
 RIVALRIES = (0.1, 0.2, 0.3)
 RIVALRY_GAIN = 0.0005  # in F1 on held-out documents
-LARGEST_THRESHOLD = 1e40  # larger than any sum of strengths and weights
+MAX_THRESHOLD = 1e40  # larger than any sum of strengths and weights
 
 _ABOVE_ONE, _ABOVE_HALF = np.nextafter(1.0, 2.0), np.nextafter(0.5, 1.0)
 _DECIDED_AT_ONCE = 2**12
@@ -69,8 +69,8 @@ class Decisions:
         shapes = {name: getattr(self, name).shape for name in ("thresholds", "slopes", "rivalry")}
         if self.thresholds.ndim != 1 or len(set(shapes.values())) > 1:
             raise ParameterError(f"shapes differ: {', '.join(f'{name} {shape}' for name, shape in shapes.items())}")
-        if not (np.abs(self.thresholds) <= LARGEST_THRESHOLD).all():
-            raise ParameterError(f"thresholds must be finite, within +-{LARGEST_THRESHOLD:g}")
+        if not (np.abs(self.thresholds) <= MAX_THRESHOLD).all():
+            raise ParameterError(f"thresholds must be finite, within +-{MAX_THRESHOLD:g}")
         if not ((self.slopes >= SLOPES[0]) & (self.slopes <= SLOPES[1])).all():
             raise ParameterError(f"slopes must lie from {SLOPES[0]:g} to {SLOPES[1]:g}")
         if not ((self.rivalry >= 0) & (self.rivalry <= 1)).all():

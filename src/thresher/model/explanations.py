@@ -87,21 +87,21 @@ class Explanation:
         The contribution of an n-gram is divided evenly among the places where it occurs, so the sum stays the same.
         """
         names = {place: word.name for word in self.words if not is_piece(word.name) for place in word.positions}
-        found = {word.name: word for word in self.words if not (is_piece(word.name) and word.positions)}
+        words = {word.name: word for word in self.words if not (is_piece(word.name) and word.positions)}
         totals, seen = dict[str, float](), dict[str, set[tuple[int, int]]]()
         for piece in (word for word in self.words if is_piece(word.name)):
             share = piece.contribution / max(len(piece.positions), 1)
             for place in piece.positions:
                 name = names[place] if place in names else text[slice(*place)].lower()
                 if name not in seen:
-                    word = found.get(name, Word(name, 0.0, 0.0, 0.0, [], piece.number))
-                    found[name], seen[name] = word._replace(positions=list(word.positions)), set(word.positions)
+                    word = words.get(name, Word(name, 0.0, 0.0, 0.0, [], piece.number))
+                    words[name], seen[name] = word._replace(positions=list(word.positions)), set(word.positions)
                     totals[name] = word.contribution
                 totals[name] += share
                 if place not in seen[name]:
                     seen[name].add(place)
-                    found[name].positions.append(place)
-        whole = [word._replace(contribution=totals.get(word.name, word.contribution)) for word in found.values()]
+                    words[name].positions.append(place)
+        whole = [word._replace(contribution=totals.get(word.name, word.contribution)) for word in words.values()]
         return sorted(whole, key=_by_size)
 
 
@@ -170,15 +170,15 @@ class Correction:
 
     def count_promoted(self) -> dict[str, int]:
         """Return the number of words that changed for each category that should have accepted."""
-        return {name: len(self._changed_words(name)) for name, sign in self._wrong.items() if sign > 0}
+        return {name: len(self._find_changed_words(name)) for name, sign in self._wrong.items() if sign > 0}
 
     def count_demoted(self) -> dict[str, int]:
         """Return the number of words that changed for each category that should not have accepted."""
-        return {name: len(self._changed_words(name)) for name, sign in self._wrong.items() if sign < 0}
+        return {name: len(self._find_changed_words(name)) for name, sign in self._wrong.items() if sign < 0}
 
     def largest_changes(self, most: int) -> dict[str, list[Change]]:
         """Return the `most` largest changes of words for each category that was wrong."""
-        return {name: self._listed(name, self._largest(name, most)) for name in self._wrong}
+        return {name: self._make_changes(name, self._largest(name, most)) for name in self._wrong}
 
     @cached_property
     def _names(self) -> list[str]:
@@ -195,9 +195,9 @@ class Correction:
 
     def _changes(self, name: str) -> list[Change]:
         before, after = self._weights(name)
-        return self._listed(name, np.flatnonzero(before != after))
+        return self._make_changes(name, np.flatnonzero(before != after))
 
-    def _changed_words(self, name: str) -> NDArray[np.int64]:
+    def _find_changed_words(self, name: str) -> NDArray[np.int64]:
         """Return the indices of the words that changed, or of the letter n-grams if no word did."""
         before, after = self._weights(name)
         changed = before != after
@@ -206,7 +206,7 @@ class Correction:
 
     def _largest(self, name: str, most: int) -> NDArray[np.int64]:
         """Return the indices of the words that changed most, the largest change first."""
-        places = self._changed_words(name)
+        places = self._find_changed_words(name)
         before, after = (weights[places].astype(np.float64) for weights in self._weights(name))
         sizes = np.abs(after - before)
         if len(places) > most:
@@ -214,7 +214,7 @@ class Correction:
             places, sizes = places[largest], sizes[largest]
         return places[np.argsort(-sizes, kind="stable")[:most]]
 
-    def _listed(self, name: str, places: NDArray[np.int64]) -> list[Change]:
+    def _make_changes(self, name: str, places: NDArray[np.int64]) -> list[Change]:
         before, after = (weights[places].tolist() for weights in self._weights(name))
         return [Change(self._names[i], *pair) for i, *pair in zip(places.tolist(), before, after, strict=True)]
 
@@ -232,7 +232,7 @@ class Correction:
         return self.mistakes, self.promoted, self.demoted, self.new_categories
 
 
-def weighed_words(
+def make_words(
     names: list[str], rows: Rows, weights: NDArray[np.float32], places: dict[str, list[tuple[int, int]]]
 ) -> list[Word]:
     """Return the words of one row of strengths with their contributions, the largest first."""
@@ -252,7 +252,7 @@ def explain_all(model: ModelState, text: Text, categories: Iterable[str | None])
     """Yield an explanation for each category; None means the best one. The text is analysed once."""
     if not model.categories and model.learner.is_fitted:
         raise TextError("there are no categories to explain")
-    scores, empty = next(score_batches(model, [text], lambda *found: found))
+    scores, empty = next(score_batches(model, [text], lambda *batch: batch))
     reported, accepted = model.decisions.reported_scores(scores)[0], apply_policy(model, scores, empty)[0]
     cuts = np.broadcast_to(model.decisions.cuts(scores), scores.shape)[0]
     probabilities = model.decisions.probabilities(scores)[0]
@@ -269,7 +269,7 @@ def explain_all(model: ModelState, text: Text, categories: Iterable[str | None])
             raw=float(scores[0, number]),
             threshold=float(cuts[number]),
             probability=float(probabilities[number]),
-            words=weighed_words(names, strong, weights, places),
+            words=make_words(names, strong, weights, places),
             unknown=unknown,
         )
 
@@ -308,12 +308,12 @@ def count_weights(model: ModelState, category: str) -> int:
 
 def weights_at(model: ModelState, rows: Rows, categories: list[int]) -> dict[str, NDArray[np.float32]]:
     """Return the current weights of a document's features, for those of the categories that the model knows."""
-    found = {}
+    weights_by_name = {}
     for c in categories:
         if c < len(model.categories) and model.learner.is_fitted:
             known, weights = rows.indices, np.zeros(len(rows.indices), dtype=np.float32)
             if rows.n_features > model.learner.n_features_:
                 known = known[known < model.learner.n_features_]
             weights[: len(known)] = model.learner.fitted_weights().category_weights(c, known, last=True)
-            found[model.categories[c]] = weights
-    return found
+            weights_by_name[model.categories[c]] = weights
+    return weights_by_name

@@ -50,10 +50,10 @@ def fit_to_size(settings: ModelSettings, n_features: int, n_categories: int) -> 
     if sparse is None:
         sparse = regularized and n_features * n_categories > MAX_DENSE
     if not sparse or not regularized or settings.parameters.discard:
-        return settings.changed({"sparse": sparse})
+        return settings.replace({"sparse": sparse})
     by_pass = max(3 * settings.parameters.max_passes // 4, 1)
     small = {"discard": True, "discard_range": SMALL_WEIGHTS, "discard_below": 0.0, "discard_by_pass": by_pass}
-    return settings.changed(small | {"sparse": True})
+    return settings.replace(small | {"sparse": True})
 
 
 def strengthen(settings: ModelSettings, rows: Rows) -> tuple[Rows, NDArray[np.float32]]:

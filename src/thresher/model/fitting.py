@@ -15,7 +15,7 @@ from thresher.model.reservoir import Reservoir
 from thresher.model.selection import NO_CHOICE, Choice, choose_settings
 from thresher.model.state import ModelState
 from thresher.model.thread_safety import lesson
-from thresher.model.threshold_tuning import tuned_decisions
+from thresher.model.threshold_tuning import tune_on_folds
 from thresher.rows.labels import listed_labels
 from thresher.rows.spilled import SpillingTexts
 from thresher.support.progress import Report, make_reporter, report_reading
@@ -25,8 +25,8 @@ from thresher.text.lemmas import list_lemmatizers
 from thresher.text.vectorizer import TextFeatures
 
 
-class Fitted(NamedTuple):
-    """The parts of a model after `fit`."""
+class FittedParts(NamedTuple):
+    """The parts of a model that `fit` replaces."""
 
     features: TextFeatures
     learner: MistakeDrivenLearner
@@ -55,7 +55,7 @@ def fit(
             texts = SpillingTexts((text for batch in split_texts(texts) for text in batch), memory // 8)
         if len(texts) == len(labels):
             choice = choose_settings(model.settings, model.given, texts, labels, len(names), progress)
-    settings = model.settings.changed(choice.settings)
+    settings = model.settings.replace(choice.settings)
     features = new_features(settings)
     rows = features.fit(report_reading(texts, progress), memory)
     if len(labels) != len(rows.indptr) - 1:
@@ -67,12 +67,12 @@ def fit(
     strong, idf = strengthen(settings, rows)
     del rows  # if strengths are computed, the counts are not needed any more
     learner = new_learner(settings)
-    decisions = tuned_decisions(settings, strong, labels, len(names), progress, choice.held_out)
+    decisions = tune_on_folds(settings, strong, labels, len(names), progress, choice.held_out)
     learner.fit_rows(strong, listed_labels(labels), len(names), make_reporter("learn", progress))
-    take(model, Fitted(features, learner, names, choice, decisions, idf, reservoir))
+    install(model, FittedParts(features, learner, names, choice, decisions, idf, reservoir))
 
 
-def take(model: ModelState, fitted: Fitted) -> None:
+def install(model: ModelState, fitted: FittedParts) -> None:
     """Install the parts that were fitted, here or on a cluster, in the model."""
     with lesson(model):
         model.features, model.learner, model.categories = fitted.features, fitted.learner, fitted.categories

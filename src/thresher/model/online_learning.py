@@ -12,8 +12,8 @@ from thresher.errors import TextError, ThresherError
 from thresher.kernels.csr import Labels, Rows
 from thresher.model.explanations import Correction, weights_at
 from thresher.model.factories import MAX_DENSE
-from thresher.model.new_categories import is_young, set_against
-from thresher.model.reservoir import Kept, as_rows, kept
+from thresher.model.new_categories import is_young, train_against
+from thresher.model.reservoir import SampledDocument, as_rows, copy_row
 from thresher.model.scoring import strengthen_rows
 from thresher.model.state import ModelState
 from thresher.rows.labels import as_labels, judgements
@@ -23,7 +23,7 @@ from thresher.text.batches import split_texts
 from thresher.text.tfidf import compute_late_idf
 from thresher.text.vectorizer import FeatureCounts
 
-MOST_CATEGORIES = 100_000  # limit for categories that are added by corrections
+MAX_CATEGORIES = 100_000  # limit for categories that are added by corrections
 # Weights that one correction may touch (about a second, and 200 MB), unless it names at most a few categories.
 MAX_CORRECTION_CELLS, FEW_CATEGORIES = 10**7, 10
 MAX_GROWTH_CELLS = 2 * 10**7  # weights that new features of one correction may add over all categories (about 260 MB)
@@ -45,9 +45,9 @@ def learn_all(model: ModelState, texts: Iterable[Text], categories: Iterable[str
     labels = [[numbers[name] for name in row] for row in named]
     check_room(model, len(names))
     with all_or_nothing(model):
-        rows = _grown_rows(model, listed, len(names))
-        _take(model, rows, as_labels(labels, len(labels)), names)
-    taught = [model.reservoir.add(kept(rows, i, row)) for i, row in enumerate(labels)]
+        rows = _count_and_grow(model, listed, len(names))
+        _learn_rows(model, rows, as_labels(labels, len(labels)), names)
+    taught = [model.reservoir.add(copy_row(rows, i, row)) for i, row in enumerate(labels)]
     teach_young(model, {c for row in labels for c in row}, before, taught)
 
 
@@ -69,12 +69,12 @@ def learn_validated(
     accepts = [numbers[name] if name in numbers else added[name] for name in accepted]
     signs = dict.fromkeys(accepts, 1) | {numbers[name]: -1 for name in rejected}
     with all_or_nothing(model):
-        rows = _grown_rows(model, [text], len(names))  # type: ignore[list-item]
+        rows = _count_and_grow(model, [text], len(names))  # type: ignore[list-item]
         before = weights_at(model, rows, list(signs))
-        mistakes = _take(model, rows, as_labels([sorted(accepts)], 1) if complete else judgements(signs), names)
+        mistakes = _learn_rows(model, rows, as_labels([sorted(accepts)], 1) if complete else judgements(signs), names)
     wrong = {c: sign for c, sign in signs.items() if mistakes[c] > 0}
     after = weights_at(model, rows, list(wrong))
-    teach_young(model, set(accepts), known, [model.reservoir.add(kept(rows, 0, accepts, complete))])
+    teach_young(model, set(accepts), known, [model.reservoir.add(copy_row(rows, 0, accepts, complete))])
     known_names = model.features.freeze_names()
     signed = {names[c]: sign for c, sign in wrong.items()}
     return Correction(signed, new, partial(known_names, rows.indices), before, after)
@@ -96,23 +96,23 @@ def check_correction(model: ModelState, accepted: list[str], rejected: list[str]
     check_room(model, _count_with(model, accepted))
 
 
-def check_words(model: ModelState, found: FeatureCounts, accepted: list[str]) -> None:
+def check_words(model: ModelState, features: FeatureCounts, accepted: list[str]) -> None:
     """Raise a TextError if nothing can be learned from the text: no feature of it is known, and none can be added."""
-    if not found.names:
+    if not features.names:
         raise TextError("no features in document, so there is nothing to learn from it")
     limit_features(model, _count_with(model, accepted))
-    if not model.features.can_use(found):
+    if not model.features.can_use(features):
         raise TextError("no feature of the document is known, and there is no room for more", hint=_size(model))
 
 
-def check_size(model: ModelState, found: FeatureCounts, accepted: list[str], rejected: list[str]) -> None:
+def check_size(model: ModelState, features: FeatureCounts, accepted: list[str], rejected: list[str]) -> None:
     """Raise a TextError if learning the correction would take seconds or gigabytes.
 
     Each named category learns the features of the text. A new or young one also learns from the documents in the
     reservoir. Unless weights are sparse, a new category has a weight for each feature of the model, and a new feature
     has one for each category.
     """
-    n_features, count = len(found.names), len(accepted) + len(rejected)
+    n_features, count = len(features.names), len(accepted) + len(rejected)
     numbers, sparse = model.numbers(), model.learner.sparse
     new = sum(name not in numbers for name in accepted)
     if count > FEW_CATEGORIES:
@@ -124,21 +124,21 @@ def check_size(model: ModelState, found: FeatureCounts, accepted: list[str], rej
             raise TextError(f"the correction is too large: {size}", hint="name fewer categories at once")
     n_categories = len(numbers) + new
     if not sparse and n_features * n_categories > MAX_GROWTH_CELLS:
-        late = model.features.count_new(found)
+        late = model.features.count_new(features)
         if late * n_categories > MAX_GROWTH_CELLS:
             size = f"{late:,} new features x {n_categories:,} categories"
             raise TextError(f"the correction is too large: {size}", hint="teach a part of the text")
 
 
-def reserve(model: ModelState, found: FeatureCounts, accepted: list[str]) -> None:
+def reserve(model: ModelState, features: FeatureCounts, accepted: list[str]) -> None:
     """Allocate the memory for the weights that a correction adds.
 
     If memory is short, this fails before anything is learned.
     """
     if model.learner.is_fitted and not model.learner.sparse:
-        n_categories, most = _count_with(model, accepted), _count_features(model) + len(found.names)
-        if len(found.names) * n_categories > _FEW_CELLS or not model.learner.has_room(most, n_categories):
-            model.learner.reserve(_count_features(model) + model.features.count_new(found), n_categories)
+        n_categories, most = _count_with(model, accepted), _count_features(model) + len(features.names)
+        if len(features.names) * n_categories > _FEW_CELLS or not model.learner.has_room(most, n_categories):
+            model.learner.reserve(_count_features(model) + model.features.count_new(features), n_categories)
 
 
 def check_room(model: ModelState, n_categories: int) -> None:
@@ -146,7 +146,7 @@ def check_room(model: ModelState, n_categories: int) -> None:
 
     The limit exists because any user may teach a model, and must not be able to use up all memory.
     """
-    most = MOST_CATEGORIES if model.learner.sparse else min(MOST_CATEGORIES, MAX_DENSE // _count_features(model))
+    most = MAX_CATEGORIES if model.learner.sparse else min(MAX_CATEGORIES, MAX_DENSE // _count_features(model))
     if n_categories > max(most, len(model.categories)):
         raise TextError("there is no room for a new category", hint=f"{_size(model)}; retire or merge some")
 
@@ -184,28 +184,28 @@ def all_or_nothing(model: ModelState) -> Iterator[None]:
         raise
 
 
-def _grown_rows(model: ModelState, texts: list[Text], n_categories: int) -> Rows:
+def _count_and_grow(model: ModelState, texts: list[Text], n_categories: int) -> Rows:
     """Return the counts of texts after adding new words. If a text has no features, raise an error."""
     limit_features(model, n_categories)
     rows = model.features.rows(texts, grow=True)
     if (rows.indptr[1:] == rows.indptr[:-1]).any():
         empty = np.flatnonzero(np.diff(rows.indptr) == 0)
         raise TextError("no features in document, so there is nothing to learn from it", index=int(empty[0]))
-    return with_late_idf(model, rows)
+    extend_idf(model, rows.n_features)
+    return rows
 
 
-def with_late_idf(model: ModelState, rows: Rows) -> Rows:
-    """Give features that were added after `fit` the same idf; return the rows."""
-    new = rows.n_features - len(model.idf)
+def extend_idf(model: ModelState, n_features: int) -> None:
+    """Give all features that were added after `fit` the same idf."""
+    new = n_features - len(model.idf)
     if len(model.idf) and new > 0:
         late = model.idf[-1]
         if model.features.document_counts[len(model.idf) - 1] > 0:  # no feature was added after `fit` so far
             late = compute_late_idf(model.idf, model.features.n_documents, model.features.document_counts)
         model.idf = extend(model.idf, new, late)
-    return rows
 
 
-def _take(model: ModelState, rows: Rows, labels: Labels, names: list[str]) -> NDArray[np.int64]:
+def _learn_rows(model: ModelState, rows: Rows, labels: Labels, names: list[str]) -> NDArray[np.int64]:
     """Learn rows of counts and add the new categories; return the mistakes per category."""
     mistakes = model.learner.learn_rows(strengthen_rows(model, rows), labels, len(names))
     added = len(names) - len(model.categories)
@@ -215,7 +215,7 @@ def _take(model: ModelState, rows: Rows, labels: Labels, names: list[str]) -> ND
     return mistakes
 
 
-def teach_young(model: ModelState, categories: set[int], known: int, taught: list[Kept]) -> None:
+def teach_young(model: ModelState, categories: set[int], known: int, taught: list[SampledDocument]) -> None:
     """Train categories that were added after `fit` and have few positives against the documents in the reservoir."""
     young = sorted(c for c in categories if c >= known or is_young(model.learner, c))
     if not young:
@@ -223,4 +223,4 @@ def teach_young(model: ModelState, categories: set[int], known: int, taught: lis
     new = {id(document) for document in taught}
     documents = [document for document in model.reservoir.documents if id(document) not in new] + taught
     rows = strengthen_rows(model, as_rows(documents, model.features.vocabulary.count))
-    set_against(model.learner, rows, documents, young, len(taught), model.decisions.thresholds)
+    train_against(model.learner, rows, documents, young, len(taught), model.decisions.thresholds)

@@ -14,7 +14,7 @@ from thresher.errors import NotFittedError, ParameterError, RowsError
 from thresher.kernels.csr import Rows
 from thresher.kernels.dense_weights import LARGEST_WEIGHT
 from thresher.model.predictions import Prediction, make_predictions, mark_best
-from thresher.model.reservoir import Kept, as_rows
+from thresher.model.reservoir import SampledDocument, as_rows
 from thresher.model.settings import WEIGHED
 from thresher.model.state import ModelState
 from thresher.model.thread_safety import looking
@@ -133,7 +133,9 @@ def decide(model: ModelState, texts: Iterable[Text]) -> tuple[NDArray[np.float64
     return np.concatenate(scores), np.concatenate(accepted)
 
 
-def decide_sampled(model: ModelState, documents: list[Kept]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def decide_sampled(
+    model: ModelState, documents: list[SampledDocument]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the same as `decide` for documents of a `Reservoir`."""
     with looking(model):
         rows = as_rows(documents, model.features.vocabulary.count)

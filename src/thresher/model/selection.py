@@ -15,7 +15,7 @@ from thresher.kernels.csr import Rows
 from thresher.model.factories import fit_to_size, new_features, new_learner, strengthen
 from thresher.model.policies import choose_policy
 from thresher.model.settings import ModelSettings
-from thresher.model.threshold_tuning import MOST_TUNED
+from thresher.model.threshold_tuning import MAX_TUNED_CELLS
 from thresher.rows.folds import folds
 from thresher.rows.labels import as_truth, listed_labels
 from thresher.rows.validation import select_rows
@@ -24,11 +24,11 @@ from thresher.text.analysers import Text
 
 PAIRS_AND_LETTERS = "words+ngrams:2+chars:4-4"
 _HIGHER_COUNT = 5  # min_count for a view that would otherwise have too many features
-_PARTS, _FEW_PARTS = 5, 3
-_FEWEST = 100  # the minimum number of documents for trials
+_PARTS, _MIN_PARTS = 5, 3
+_MIN_DOCUMENTS = 100  # the minimum number of documents for trials
 _PEEK = 400  # documents used to estimate the work of a trial
-_LONGEST_TITLE = 200  # characters
-_MOST_ACTIVE = 3e7  # active features over all documents of a sample: about 3 GB
+_MAX_TITLE = 200  # characters
+_MAX_ACTIVE = 3e7  # active features over all documents of a sample: about 3 GB
 
 
 class Effort(NamedTuple):
@@ -101,7 +101,7 @@ def choose_settings(
 ) -> Choice:
     """Return the settings chosen by trials among those not `given`, as the setting "choose" allows."""
     effort = EFFORTS.get(settings.choose)
-    if effort is None or len(texts) < _FEWEST:
+    if effort is None or len(texts) < _MIN_DOCUMENTS:
         return NO_CHOICE
     try:
         return _choose(settings, given, _sample(settings, given, texts, labels, n_categories, effort), effort, progress)
@@ -112,26 +112,26 @@ def choose_settings(
 def _choose(
     settings: ModelSettings, given: Collection[str], sample: Sample, effort: Effort, progress: Report | None
 ) -> Choice:
-    if len(sample.texts) < _FEWEST:
+    if len(sample.texts) < _MIN_DOCUMENTS:
         return NO_CHOICE
     rounds, trials, best = Rounds(settings, sample, effort), list[Trial](), dict[str, Any]()
     for change in _changes(settings, sample, effort):
-        tried = rounds.fitting(best, change(settings.as_dict() | best), given)
+        tried = rounds.add_change(best, change(settings.as_dict() | best), given)
         if tried is None:
             continue
-        found = rounds.compare(best, tried, progress)
-        better = found.after - found.before > max(effort.gain, effort.errors * found.error)
-        trials.append(Trial(best, found.before, found.documents, not better))
-        trials.append(Trial(tried, found.after, found.documents, better))
+        compared = rounds.compare(best, tried, progress)
+        better = compared.after - compared.before > max(effort.gain, effort.errors * compared.error)
+        trials.append(Trial(best, compared.before, compared.documents, not better))
+        trials.append(Trial(tried, compared.after, compared.documents, better))
         best = tried if better else best
         rounds.forget_all_but(best)
-    return Choice(best, trials, rounds.held_out(best))
+    return Choice(best, trials, rounds.held_out_scores(best))
 
 
-def described(chosen: Mapping[str, Any]) -> str:
+def describe_settings(chosen: Mapping[str, Any]) -> str:
     """Return settings as one line of text.
 
-    >>> described({"analyser": "words+title", "positive_cap": 1.0})
+    >>> describe_settings({"analyser": "words+title", "positive_cap": 1.0})
     'words+title, positive_cap 1.0'
     """
     return ", ".join(str(value) if name == "analyser" else f"{name} {value}" for name, value in chosen.items())
@@ -148,7 +148,7 @@ def describe_trials(trials: Sequence[Trial]) -> list[str]:
         change = {name: value for name, value in after.settings.items() if before.settings.get(name) != value}
         share, other = (f"{100 * trial.right:.1f} %" for trial in (after, before))
         shares = f"{share} right on {after.documents:,} held-out documents, {other} without"
-        lines.append(f"Tried {described(change)}: {shares}: {'taken' if after.chosen else 'left'}")
+        lines.append(f"Tried {describe_settings(change)}: {shares}: {'taken' if after.chosen else 'left'}")
     return lines
 
 
@@ -180,7 +180,7 @@ def _has_title(text: Text) -> bool:
     if not isinstance(text, str):
         return bool(str(text.get("title") or "").strip())
     first, _, rest = text.strip().partition("\n")
-    return bool(rest) and len(first) <= _LONGEST_TITLE
+    return bool(rest) and len(first) <= _MAX_TITLE
 
 
 # -- documents of the trials -------------------------------------------------------------------------------------------
@@ -195,20 +195,20 @@ def _sample(
     effort: Effort,
 ) -> Sample:
     """Return as many documents as budget and memory allow for the costliest view."""
-    peeked = _at(texts, _spread(len(texts), _PEEK))
-    dearest = settings.analyser if "analyser" in given else effort.views[-1]
-    active = len(new_features(settings.changed({"analyser": dearest, "min_count": 1})).fit(peeked).indices) / len(
-        peeked
-    )
+    peeked = _fetch(texts, _space_evenly(len(texts), _PEEK))
+    costliest = settings.analyser if "analyser" in given else effort.views[-1]
+    counts = new_features(settings.replace({"analyser": costliest, "min_count": 1})).fit(peeked)
+    active = len(counts.indices) / len(peeked)
     work = _half(settings.parameters.max_passes) * (1 + active) * n_categories  # per document
-    most = min(effort.work / work, _MOST_ACTIVE / (1 + active), MOST_TUNED / n_categories)
-    chosen = _spread(len(texts), int(most))
-    own = [labels[i] for i in chosen]
-    truth, one_each = as_truth(own, n_categories), choose_policy([len(row) for row in own]) == "exactly-one"
-    return Sample(_at(texts, chosen), own, truth, folds(truth, _PARTS), one_each, len(texts))
+    most = min(effort.work / work, _MAX_ACTIVE / (1 + active), MAX_TUNED_CELLS / n_categories)
+    chosen = _space_evenly(len(texts), int(most))
+    chosen_labels = [labels[i] for i in chosen]
+    one_each = choose_policy([len(row) for row in chosen_labels]) == "exactly-one"
+    truth = as_truth(chosen_labels, n_categories)
+    return Sample(_fetch(texts, chosen), chosen_labels, truth, folds(truth, _PARTS), one_each, len(texts))
 
 
-def _at(texts: Sequence[Text], numbers: list[int]) -> list[Text]:
+def _fetch(texts: Sequence[Text], numbers: list[int]) -> list[Text]:
     """Return some of the texts; stored texts are fetched all at once."""
     fetched: list[Text] | None = texts.at(numbers) if hasattr(texts, "at") else None
     return [texts[i] for i in numbers] if fetched is None else fetched
@@ -219,10 +219,10 @@ def _half(passes: int) -> int:
     return (passes + 1) // 2
 
 
-def _spread(count: int, most: int) -> list[int]:
+def _space_evenly(count: int, most: int) -> list[int]:
     """Return the numbers of at most `most` documents, evenly spaced."""
-    found: list[int] = np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64)).tolist()
-    return found
+    numbers: list[int] = np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64)).tolist()
+    return numbers
 
 
 # -- trials ------------------------------------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ class Rounds:
         self._rows: dict[tuple[str, int], Rows] = {}
         self._scores: dict[tuple[str, int, int], NDArray[np.float32]] = {}
 
-    def fitting(self, best: dict[str, Any], change: dict[str, Any], given: Collection[str]) -> dict[str, Any] | None:
+    def add_change(self, best: dict[str, Any], change: dict[str, Any], given: Collection[str]) -> dict[str, Any] | None:
         """Return the best settings with the change, or None if the change is empty or the model would be too large."""
         higher = change | {"min_count": _HIGHER_COUNT} if "analyser" in change and "min_count" not in given else change
         for wanted in (change, higher):
@@ -266,7 +266,7 @@ class Rounds:
         """Compare two settings on as many held-out documents as the budget allows."""
         passes = self.settings.parameters.max_passes
         n_parts = min(self._affordable(before, passes), self._affordable(after, passes))
-        if n_parts < _FEW_PARTS:
+        if n_parts < _MIN_PARTS:
             passes = _half(passes)
             n_parts = min(self._affordable(before, passes), self._affordable(after, passes))
         held_out = self.sample.parts < n_parts
@@ -274,10 +274,10 @@ class Rounds:
         for chosen in (before, after):
             scores = np.empty(truth.shape, dtype=np.float32)
             for part in range(n_parts):
-                scores[self.sample.parts[held_out] == part] = self._scored(chosen, passes, part, progress)
+                scores[self.sample.parts[held_out] == part] = self._score_fold(chosen, passes, part, progress)
             right.append(_right_decisions(scores, truth, self.sample.one_each))
         decisions = max(np.count_nonzero(truth), 1)
-        shares = [float(found.sum() / decisions) for found in right]
+        shares = [float(counts.sum() / decisions) for counts in right]
         error = float(np.sqrt(((right[1] - right[0]) ** 2).sum()) / decisions)
         return Comparison(shares[0], shares[1], error, len(truth))
 
@@ -285,40 +285,40 @@ class Rounds:
         work = passes * len(self._strong(chosen).indices) * self.sample.truth.shape[1]
         return int(np.clip(self.effort.work // max(work, 1), 1, _PARTS))
 
-    def held_out(self, chosen: dict[str, Any]) -> dict[int, NDArray[np.float32]]:
+    def held_out_scores(self, chosen: dict[str, Any]) -> dict[int, NDArray[np.float32]]:
         """Return the held-out scores of the chosen settings that threshold tuning would compute again."""
         whole = len(self.sample.texts) == self.sample.n_documents and self.settings.folds == _PARTS
-        wanted = (described(chosen), self.settings.parameters.max_passes)
+        wanted = (describe_settings(chosen), self.settings.parameters.max_passes)
         return {part: scores for (*key, part), scores in self._scores.items() if whole and tuple(key) == wanted}
 
     def forget_all_but(self, chosen: dict[str, Any]) -> None:
         """Drop the scores and rows of all other settings."""
-        kept, key = described(chosen), self._key(chosen)
-        self._scores = {key: scores for key, scores in self._scores.items() if key[0] == kept}
-        self._rows = {own: rows for own, rows in self._rows.items() if own == key}
+        name, key = describe_settings(chosen), self._key(chosen)
+        self._scores = {trial: scores for trial, scores in self._scores.items() if trial[0] == name}
+        self._rows = {other: rows for other, rows in self._rows.items() if other == key}
 
     def _strong(self, chosen: dict[str, Any]) -> Rows:
-        settings, key = self.settings.changed(chosen), self._key(chosen)
+        settings, key = self.settings.replace(chosen), self._key(chosen)
         if key not in self._rows:
             self._rows[key], _ = strengthen(settings, new_features(settings).fit(self.sample.texts))
         return self._rows[key]
 
     def _key(self, chosen: dict[str, Any]) -> tuple[str, int]:
-        settings = self.settings.changed(chosen)
+        settings = self.settings.replace(chosen)
         return str(settings.analyser), settings.min_count
 
-    def _scored(
+    def _score_fold(
         self, chosen: dict[str, Any], passes: int, part: int, progress: Report | None = None
     ) -> NDArray[np.float32]:
         """Return the scores of a fold by a learner that has not seen it."""
-        key = (described(chosen), passes, part)
+        key = (describe_settings(chosen), passes, part)
         if key not in self._scores:
             rows, sample = self._strong(chosen), self.sample
             inside, outside = np.flatnonzero(sample.parts != part), np.flatnonzero(sample.parts == part)
             labels = [sample.labels[i] for i in inside]
-            settings = self.settings.changed(chosen | {"max_passes": passes})
+            settings = self.settings.replace(chosen | {"max_passes": passes})
             learner = new_learner(fit_to_size(settings, rows.n_features, sample.truth.shape[1]))
-            report = make_reporter(f"choose: {described(chosen) or self.settings.analyser}", progress)
+            report = make_reporter(f"choose: {describe_settings(chosen) or self.settings.analyser}", progress)
             learner.fit_rows(select_rows(rows, inside), listed_labels(labels), sample.truth.shape[1], report)
             self._scores[key] = learner.score_rows(select_rows(rows, outside))
         return self._scores[key]

@@ -139,7 +139,7 @@ class ModelSettings:
         check_settings(chosen, kind)
         return cls(**own, parameters=kind(**chosen))
 
-    def changed(self, values: Mapping[str, Any]) -> Self:
+    def replace(self, values: Mapping[str, Any]) -> Self:
         """Return a copy with other `values` of some settings."""
         return type(self).of(self.as_dict() | dict(values))
 

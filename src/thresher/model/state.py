@@ -80,10 +80,10 @@ class ModelState:
         settings = ModelSettings.complete(preset, given)
         policy = "above" if settings.policy == "auto" else settings.policy
         decisions = Decisions(np.zeros(0), np.zeros(0), policy=policy)
-        kept = frozenset(given) & CHOOSABLE
+        fixed = frozenset(given) & CHOOSABLE
         features = new_features(settings)
-        found = list_lemmatizers(features.analyser.name)
-        return cls(preset, settings, kept, features, new_learner(settings), decisions, lemmatizers=found)
+        lemmatizers = list_lemmatizers(features.analyser.name)
+        return cls(preset, settings, fixed, features, new_learner(settings), decisions, lemmatizers=lemmatizers)
 
     def numbers(self) -> dict[str, int]:
         """Return the column of each category; computed again only if the list of names was replaced."""

@@ -11,7 +11,7 @@ from thresher.datasets.category_names import sorted_names
 from thresher.errors import TextError
 from thresher.kernels.csr import Rows
 from thresher.model.new_categories import is_young
-from thresher.model.online_learning import all_or_nothing, learn_all, limit_features, with_late_idf
+from thresher.model.online_learning import all_or_nothing, extend_idf, learn_all, limit_features
 from thresher.model.scoring import are_empty, name_accepted, predict, strengthen_rows
 from thresher.model.state import ModelState
 from thresher.model.thread_safety import lesson
@@ -40,13 +40,13 @@ def stream(model: ModelState, documents: Iterable[tuple[Text, Any]]) -> Iterator
     at_once = BATCH
     for batch, error in _batches(documents):
         while batch:
-            usual = cache(partial(_are_usual, model))  # valid until something is learned
-            run = list(takewhile(lambda pair: usual(pair.categories), batch[:at_once]))  # noqa: B023
-            found = _together(model, run)
-            at_once = min(2 * at_once, BATCH) if len(found) == len(run) else max(len(run) // 16, 1)
-            found = found or [_alone(model, *batch[0])]
-            yield from found
-            batch = batch[len(found) :]
+            can_batch = cache(partial(_can_be_batched, model))  # valid until something is learned
+            run = list(takewhile(lambda pair: can_batch(pair.categories), batch[:at_once]))  # noqa: B023
+            streamed = _stream_batch(model, run)
+            at_once = min(2 * at_once, BATCH) if len(streamed) == len(run) else max(len(run) // 16, 1)
+            streamed = streamed or [_stream_one(model, *batch[0])]
+            yield from streamed
+            batch = batch[len(streamed) :]
         if error is not None:
             raise error
 
@@ -56,7 +56,7 @@ def _batches(documents: Iterable[tuple[Text, Any]]) -> Iterator[tuple[list[Pair]
     batch: list[Pair] = []
     try:
         for document in documents:
-            batch.append(_pair(document))
+            batch.append(_make_pair(document))
             if len(batch) == BATCH:
                 yield batch, None
                 batch = []
@@ -68,7 +68,7 @@ def _batches(documents: Iterable[tuple[Text, Any]]) -> Iterator[tuple[list[Pair]
     yield batch, None
 
 
-def _pair(document: Any) -> Pair:
+def _make_pair(document: Any) -> Pair:
     is_pair = type(document) is tuple or (isinstance(document, Sequence) and not isinstance(document, str))
     if not is_pair or len(document) != 2:
         raise TextError("a stream is made of pairs, a text and its categories")
@@ -76,7 +76,7 @@ def _pair(document: Any) -> Pair:
     return Pair(text, sorted_names(categories))
 
 
-def _are_usual(model: ModelState, categories: tuple[str, ...]) -> bool:
+def _can_be_batched(model: ModelState, categories: tuple[str, ...]) -> bool:
     """Return whether a document with these categories can be learned in a batch: none is new, and none is young.
 
     Its new words must not change other scores either. They do with averaged weights, with strengths divided by their
@@ -91,7 +91,7 @@ def _are_usual(model: ModelState, categories: tuple[str, ...]) -> bool:
     return all(name in numbers and not is_young(model.learner, numbers[name]) for name in categories)
 
 
-def _alone(model: ModelState, text: Text, categories: tuple[str, ...]) -> Streamed:
+def _stream_one(model: ModelState, text: Text, categories: tuple[str, ...]) -> Streamed:
     predicted = predict(model, [text])[0] if model.categories else []
     if not categories and not model.categories:
         return Streamed(predicted, False)
@@ -105,7 +105,7 @@ def _alone(model: ModelState, text: Text, categories: tuple[str, ...]) -> Stream
     return Streamed(predicted, True)
 
 
-def _together(model: ModelState, pairs: list[Pair]) -> list[Streamed]:
+def _stream_batch(model: ModelState, pairs: list[Pair]) -> list[Streamed]:
     """Predict and learn documents in one kernel call: as many as possible, from the first on."""
     if not pairs:
         return []
@@ -114,30 +114,31 @@ def _together(model: ModelState, pairs: list[Pair]) -> list[Streamed]:
         with lesson(model), all_or_nothing(model):
             limit_features(model, len(model.categories))
             rows = model.features.rows([pair.text for pair in pairs], grow=True)
-            late = _first_of_late_words(model, rows)
+            late = _find_late_row(model, rows)
             if late is None:
-                return _learned(model, rows, pairs, before)
+                return _stream_rows(model, rows, pairs, before)
             model.features.forget(before)
-    except TextError:  # one of them is not a text: `_alone` reports which
+    except TextError:  # one of them is not a text: `_stream_one` reports which
         return []
-    return _together(model, pairs[:late])
+    return _stream_batch(model, pairs[:late])
 
 
-def _learned(model: ModelState, rows: Rows, pairs: list[Pair], known: int) -> list[Streamed]:
+def _stream_rows(model: ModelState, rows: Rows, pairs: list[Pair], known: int) -> list[Streamed]:
     """Predict and learn rows of documents; only the first `known` features were known before them."""
     numbers, filled = model.numbers(), np.diff(rows.indptr) > 0
     labels = [[numbers[name] for name in pair.categories] for pair in pairs]
     learned = np.flatnonzero(filled)
     scores = np.zeros((len(pairs), len(numbers)), dtype=np.float32)
     judged = listed_labels([sorted(labels[i]) for i in learned.tolist()])
-    taught = _without_empty(with_late_idf(model, rows))
+    extend_idf(model, rows.n_features)
+    taught = _drop_empty(rows)
     scores[learned] = model.learner.stream_rows(strengthen_rows(model, taught), judged)
     model.reservoir.add_rows(taught, [labels[i] for i in learned.tolist()])
     predicted = name_accepted(model, scores, ~_has_known_word(rows, known))
-    return [Streamed(*found) for found in zip(predicted, filled.tolist(), strict=True)]
+    return [Streamed(*pair) for pair in zip(predicted, filled.tolist(), strict=True)]
 
 
-def _first_of_late_words(model: ModelState, rows: Rows) -> int | None:
+def _find_late_row(model: ModelState, rows: Rows) -> int | None:
     """Return the first row whose words were all added after `fit`, if strengths depend on which of them are known."""
     if model.settings.strength != "cosine":
         return None
@@ -146,7 +147,7 @@ def _first_of_late_words(model: ModelState, rows: Rows) -> int | None:
     return int(late[0]) if len(late) else None
 
 
-def _without_empty(rows: Rows) -> Rows:
+def _drop_empty(rows: Rows) -> Rows:
     filled = np.append(True, np.diff(rows.indptr) > 0)
     return rows._replace(indptr=rows.indptr[filled])
 

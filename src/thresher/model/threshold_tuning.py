@@ -16,15 +16,15 @@ from thresher.rows.labels import as_truth, listed_labels
 from thresher.rows.validation import select_rows
 from thresher.support.progress import Report, make_reporter
 
-MOST_TUNED = 2 * 10**7  # documents x categories of the documents that thresholds are tuned on
-MOST_ACTIVE = 3 * 10**7  # active features of those documents
+MAX_TUNED_CELLS = 2 * 10**7  # documents x categories of the documents that thresholds are tuned on
+MAX_ACTIVE = 3 * 10**7  # active features of those documents
 
 
 Ints = NDArray[np.int64]
 ScoreFold = Callable[[Ints, Ints, Any], NDArray[np.float32]]  # rows to learn, rows to score, progress callback
 
 
-def tuned_decisions(
+def tune_on_folds(
     settings: ModelSettings,
     rows: Rows,
     labels: list[list[int]],
@@ -45,14 +45,14 @@ def tuned_decisions(
     if goal == "fixed" or len(labels) < 2 * settings.folds:
         return Decisions(np.full(n_categories, settings.parameters.theta), np.ones(n_categories), policy=policy)
     active = max(len(rows.indices) / len(labels), 1)
-    most = min(len(labels), max(min(MOST_TUNED // n_categories, int(MOST_ACTIVE / active)), 100))
+    most = min(len(labels), max(min(MAX_TUNED_CELLS // n_categories, int(MAX_ACTIVE / active)), 100))
     chosen = np.unique(np.linspace(0, len(labels) - 1, most).astype(np.int64))
     if len(chosen) < len(labels):
         labels, known = [labels[i] for i in chosen], None
         rows = rows if score_fold is not None else select_rows(rows, chosen)
     truth = as_truth(labels, n_categories)
     if score_fold is None:
-        score_fold, chosen = fold_here(settings, rows, labels, n_categories), np.arange(len(labels))
+        score_fold, chosen = make_local_scorer(settings, rows, labels, n_categories), np.arange(len(labels))
     scores = held_out_scores(settings.folds, truth, chosen, score_fold, progress, known)
     return tune_decisions(scores, truth, goal, settings.parameters.theta, policy)
 
@@ -78,7 +78,7 @@ def held_out_scores(
     return scores
 
 
-def fold_here(settings: ModelSettings, rows: Rows, labels: list[list[int]], n_categories: int) -> ScoreFold:
+def make_local_scorer(settings: ModelSettings, rows: Rows, labels: list[list[int]], n_categories: int) -> ScoreFold:
     """Return a function that learns some of the rows and scores others, in this process."""
 
     def score_fold(inside: Ints, outside: Ints, report: Any) -> NDArray[np.float32]:

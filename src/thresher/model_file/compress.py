@@ -76,7 +76,7 @@ def compress(model: ModelState, size: str | int) -> Compression:
     if chosen is not model:
         room = limit - file_size(chosen) + sum(8 * len(kept.indices) + 40 for kept in chosen.reservoir.documents)
         numbers = _places_of(chosen, model)
-        chosen.reservoir = _fitting(model.reservoir.with_features(numbers), room * 9 // 10)
+        chosen.reservoir = _fitting(model.reservoir.select_features(numbers), room * 9 // 10)
     documents = len(model.reservoir.documents)
     either = int(np.count_nonzero(decided | after))
     agreement = int(np.count_nonzero(decided & after)) / either if either else None
@@ -148,7 +148,7 @@ def _with(
     smaller.features.n_documents = model.features.n_documents
     smaller.features.document_counts = model.features.document_counts[features]
     smaller.idf = model.idf[features[features < len(model.idf)]]
-    smaller.reservoir = _fitting(model.reservoir.with_features(features), limit // 10)
+    smaller.reservoir = _fitting(model.reservoir.select_features(features), limit // 10)
     smaller.learner = type(model.learner)(**model.learner.get_params()).resume(model.learner, weights)
     return smaller
 
@@ -172,7 +172,7 @@ def _decided(model: ModelState, original: ModelState | None = None) -> NDArray[n
     reservoir = model.reservoir
     if original is not None and original is not model:
         numbers = _places_of(model, original)
-        reservoir = original.reservoir.with_features(numbers)
+        reservoir = original.reservoir.select_features(numbers)
     if not reservoir.documents:
         return np.zeros((0, 0), dtype=np.bool_)
     rows = reservoir.rows(model.features.vocabulary.count)

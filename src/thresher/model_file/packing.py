@@ -14,7 +14,7 @@ from thresher.kernels.hash_table import make_keys
 from thresher.learners.sparse_weights import SparseWeights
 from thresher.model.decisions import Decisions
 from thresher.model.factories import fit_to_size, new_features, new_learner
-from thresher.model.reservoir import KEPT, Kept, Reservoir
+from thresher.model.reservoir import MAX_SAMPLED, Reservoir, SampledDocument
 from thresher.model.selection import Trial
 from thresher.model.settings import CHOOSABLE, WEIGHED
 from thresher.model.state import ModelState
@@ -166,7 +166,7 @@ def _unpack_choices(model: ModelState, packed: Mapping[str, Any]) -> None:
     require(isinstance(given, list) and set(given) <= CHOOSABLE, "the settings given are not such as may be chosen")
     require(isinstance(chosen, dict) and chosen.keys() <= CHOOSABLE, "a setting was chosen that may not be")
     require(isinstance(trials, list) and len(trials) % 2 == 0 and all(map(_is_trial, trials)), "a trial is malformed")
-    settings = model.settings.changed(chosen)
+    settings = model.settings.replace(chosen)
     model.given, model.chosen = frozenset(given), chosen
     model.trials = [Trial(*trial) for trial in trials]
     model.features = new_features(settings)
@@ -272,7 +272,7 @@ def _unpack_reservoir(arrays: Arrays, seen: int, model: ModelState) -> Reservoir
     stops = stops_of(arrays, "reservoir", len(features))
     label_stops = stops_of({"l.stops": arrays["reservoir.label_stops"]}, "l", len(labels))
     require(len(counts) == len(features) and len(label_stops) == len(stops), "the documents kept do not fit together")
-    require(len(stops) <= KEPT, f"more than {KEPT} documents are kept")
+    require(len(stops) <= MAX_SAMPLED, f"more than {MAX_SAMPLED} documents are kept")
     require(are_within(features, model.features.vocabulary.count), "a document kept has an unknown feature")
     require(are_within(labels, len(model.categories)), "a document kept has an unknown category")
     require(are_between(counts, 1, 2**31), "a count of a document kept is out of range")
@@ -285,7 +285,8 @@ def _unpack_reservoir(arrays: Arrays, seen: int, model: ModelState) -> Reservoir
     for i in range(len(stops)):
         own, judged = slice(starts[i], stops[i]), slice(label_starts[i], label_stops[i])
         require((np.diff(features[own]) > 0).all(), "a document kept has features out of order")
-        documents.append(Kept(features[own], counts[own], frozenset(labels[judged].tolist()), bool(complete[i])))
+        categories = frozenset(labels[judged].tolist())
+        documents.append(SampledDocument(features[own], counts[own], categories, bool(complete[i])))
     require(len(documents) <= seen, "more documents are kept than were seen")
     return Reservoir(documents, seen)
 
@@ -294,7 +295,7 @@ def _unpack_learner(model: ModelState, packed: Mapping[str, Any], arrays: Arrays
     n_features, n_categories = model.features.vocabulary.count, len(model.categories)
     sparse = packed.get("sparse", False)
     require(isinstance(sparse, bool), "sparse is neither true nor false")
-    settings = model.settings.changed(model.chosen | {"sparse": sparse})
+    settings = model.settings.replace(model.chosen | {"sparse": sparse})
     learner = new_learner(fit_to_size(settings, n_features, n_categories))
     learner.average_active_ = float(packed["average_active"])
     require(1e-6 < learner.average_active_ <= 1e9, "the average number of active features is out of range")

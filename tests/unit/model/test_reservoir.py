@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from thresher.model.reservoir import KEPT, Kept, Reservoir
+from thresher.model.reservoir import MAX_SAMPLED, Reservoir, SampledDocument
 
 
-def document(number: int, categories: frozenset[int] = frozenset(), complete: bool = True) -> Kept:
-    return Kept(np.array([number], dtype=np.int32), np.ones(1, dtype=np.float32), categories, complete)
+def document(number: int, categories: frozenset[int] = frozenset(), complete: bool = True) -> SampledDocument:
+    return SampledDocument(np.array([number], dtype=np.int32), np.ones(1, dtype=np.float32), categories, complete)
 
 
 def test_every_document_has_a_fair_chance() -> None:
@@ -14,9 +14,9 @@ def test_every_document_has_a_fair_chance() -> None:
     for number in range(total):
         reservoir.add(document(number))
     kept = np.array([int(kept.indices[0]) for kept in reservoir.documents])
-    assert len(kept) == len(set(kept.tolist())) == KEPT
+    assert len(kept) == len(set(kept.tolist())) == MAX_SAMPLED
     share, _ = np.histogram(kept, bins=5, range=(0, total))
-    assert (np.abs(share - KEPT / 5) < 4 * np.sqrt(KEPT / 5)).all()
+    assert (np.abs(share - MAX_SAMPLED / 5) < 4 * np.sqrt(MAX_SAMPLED / 5)).all()
 
 
 def test_the_same_documents_give_the_same_sample() -> None:

@@ -159,14 +159,14 @@ def test_an_unknown_way_to_choose_is_refused() -> None:
         Categorizer(choose="slowly")
 
 
-def test_described_writes_settings_in_one_line() -> None:
-    assert selection.described({"analyser": "words", "min_count": 5}) == "words, min_count 5"
+def test_settings_are_described_in_one_line() -> None:
+    assert selection.describe_settings({"analyser": "words", "min_count": 5}) == "words, min_count 5"
 
 
 def test_scores_of_the_trials_are_those_that_tuning_would_find(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = in_pairs()
     model = chosen(texts, thresholds="f1")
-    monkeypatch.setattr(selection.Rounds, "held_out", lambda *_: {})
+    monkeypatch.setattr(selection.Rounds, "held_out_scores", lambda *_: {})
     assert model.digest() == chosen(texts, thresholds="f1").digest()
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from thresher import Categorizer
 from thresher.errors import ModelFileError
-from thresher.model.reservoir import KEPT
+from thresher.model.reservoir import MAX_SAMPLED
 from thresher.model_file import learner_packing
 from thresher.model_file.io import write_model
 from thresher.model_file.packing import pack
@@ -126,7 +126,7 @@ def test_weights_that_do_not_fit_into_the_machine_are_refused_soon(
 
 def test_more_documents_than_a_model_keeps_are_refused_soon(tmp_path: Path) -> None:
     settings, arrays = small(**DENSE)
-    for count in (KEPT + 1, 10**6):
+    for count in (MAX_SAMPLED + 1, 10**6):
         none = np.zeros(count, dtype=np.int64)
         kept = {"reservoir.stops": none, "reservoir.label_stops": none, "reservoir.complete": none == 0}
         refused(tmp_path / "m", (settings | {"documents_seen": 10**9}, arrays | kept), "documents are kept")
