@@ -9,7 +9,8 @@ import typer
 from thresher.support.settings import whole_number
 
 # Python itself also accepts underscores, nan, inf and the digits of every script.
-_PATTERNS = {int: r"[+-]?\d+", float: r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"}
+_WHOLE_NUMBER = r"[+-]?\d+"
+_NUMBER = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 
 
 def integer(low: int, high: int | None = None) -> Callable[[Any], int]:
@@ -17,7 +18,7 @@ def integer(low: int, high: int | None = None) -> Callable[[Any], int]:
     rule = whole_number(low, high)
 
     def parse(text: Any) -> int:
-        value: int = parse_value(rule.kind, str(text))  # a default is a number already
+        value = parse_whole_number(str(text))  # a default is a number already
         if not rule.test(value):
             raise typer.BadParameter(f"{value} (allowed: {rule.allowed})")
         return value
@@ -25,22 +26,34 @@ def integer(low: int, high: int | None = None) -> Callable[[Any], int]:
     return parse
 
 
-def parse_value(kind: str, text: str) -> Any:
-    """Return the value that a text stands for if a setting is of this `kind`; names are returned unchanged.
+def parse_whole_number(text: str) -> int:
+    """Return a text as a whole number."""
+    if not re.fullmatch(_WHOLE_NUMBER, text.strip(), re.ASCII):
+        raise typer.BadParameter(f"{text!r} (not a whole number)")
+    return int(text)
 
-    >>> parse_value("pair", "0.9,1.1"), parse_value("whole number", "3"), parse_value("number", "none")
-    ((0.9, 1.1), 3, 'none')
+
+def parse_number(text: str) -> float | str:
+    """Return a text as a number, or unchanged if it is "none"."""
+    if text.lower() == "none":
+        return text
+    if not re.fullmatch(_NUMBER, text.strip(), re.ASCII):
+        raise typer.BadParameter(f"{text!r} (not a number)")
+    return float(text)
+
+
+def parse_pair(text: str) -> tuple[float | str, ...] | str:
+    """Return a text such as "0.9,1.1" as two numbers, and another text unchanged: it may be a name.
+
+    >>> parse_pair("0.9,1.1"), parse_pair("initial")
+    ((0.9, 1.1), 'initial')
     """
-    if kind == "whole number":
-        return _parse_number(text, int)
-    if kind == "number" and text.lower() != "none":
-        return _parse_number(text, float)
-    if kind == "pair" and text.count(",") == 1:
-        return tuple(_parse_number(part, float) for part in text.split(","))
-    return text
+    return tuple(map(parse_number, text.split(","))) if text.count(",") == 1 else text
 
 
-def _parse_number(text: str, kind: type) -> Any:
-    if not re.fullmatch(_PATTERNS[kind], text.strip(), re.ASCII):
-        raise typer.BadParameter(f"{text!r} (not {'a whole number' if kind is int else 'a number'})")
-    return kind(text)
+# The parser for each kind of setting; others are texts.
+PARSERS: dict[str, Callable[[str], Any]] = {
+    "whole number": parse_whole_number,
+    "number": parse_number,
+    "pair": parse_pair,
+}

@@ -21,7 +21,7 @@ import typer
 
 from thresher.cli.console import Shell
 from thresher.cli.exit_codes import UsageError
-from thresher.cli.option_values import integer, parse_value
+from thresher.cli.option_values import PARSERS, integer
 from thresher.datasets.options import ReadOptions
 from thresher.errors import ParameterError, as_argument
 from thresher.learners.settings import PAPER
@@ -259,7 +259,7 @@ def _option_for(name: str, one: Setting, panel: str) -> Parameter:
     elif name in REPEATABLE:
         kind, info = list[str] | None, option(_flag(name), metavar=one.metavar)
     else:
-        info = option(_flag(name), metavar=one.metavar, parser=partial(parse_value, one.rule.kind))
+        info = option(_flag(name), metavar=one.metavar, parser=PARSERS.get(one.rule.kind))
     return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, info])
 
 
