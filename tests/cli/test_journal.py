@@ -265,7 +265,7 @@ def test_names_and_numbers_that_no_journal_holds_are_refused(called: Run, model:
 
 
 def test_a_wrong_action_is_told(called: Run, model: Path) -> None:
-    said(called("journal", "burn", model), 2, "'burn' is nothing to do with a journal (allowed: check, export")
+    said(called("journal", "burn", model), 2, "invalid ACTION: 'burn' (allowed: check, export")
     said(called("journal", "check", model, "x"), 2, "check takes nothing after MODEL")
     said(called("journal", "backup", model), 2, "backup takes a new folder after MODEL")
     said(called("journal", "export", model), 65, "there is no journal here")
@@ -403,7 +403,7 @@ def test_only_a_backup_is_moved_whatever_the_service_names(
         answering.start()
         ended = called("journal", "backup", model, tmp_path / "copy")
         answering.join()
-        said(ended, 65, "its service answered with something else than a backup")
+        said(ended, 65, "its service answered with something other than a backup")
     assert (tmp_path / "precious").exists()
     assert not (tmp_path / "copy").exists()
 

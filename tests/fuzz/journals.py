@@ -144,15 +144,15 @@ def corrections(data: bytes) -> None:
     """Import corrections as `thresher learn` does; what is exported of them is imported as the same."""
     try:
         reading = read_documents(io.BytesIO(data), format="jsonl", allow_empty=True)
-        found = [learn._correction(document, reading, "|") for document in reading]
-        learn._tried(deepcopy(loaded()), found)
+        found = [learn._read_correction(document, reading, "|") for document in reading]
+        learn._try_corrections(deepcopy(loaded()), found)
     except DataError as error:
         one_line(error)
         return
     lines = b"".join(json_line(export_correction(recorded(one))) for one in found)
     again = read_documents(io.BytesIO(lines), format="jsonl", allow_empty=True)
     for one, document in zip(found, again, strict=True):
-        told = learn._correction(document, again, "|")
+        told = learn._read_correction(document, again, "|")
         assert set(told.accept) == set(one.accept)
         assert set(told.reject) == set(one.reject)
         assert told.complete == one.complete

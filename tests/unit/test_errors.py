@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from thresher.cli.exit_codes import one_line
+from thresher.cli.exit_codes import format_error
 from thresher.errors import DataError, MissingPackageError, ParameterError, SpillError, TextError, ThresherError
 
 
@@ -19,11 +19,12 @@ def test_the_text_names_place_problem_and_hint_with_arguments() -> None:
 
 
 def test_the_command_line_names_options() -> None:
-    assert one_line(bad_byte()) == "a.csv:3: '0xff' is not UTF-8 (use --encoding latin-1 or --no-quoting)"
+    assert format_error(bad_byte()) == "a.csv:3: '0xff' is not UTF-8 (use --encoding latin-1 or --no-quoting)"
     assert (
-        one_line(ParameterError.of("folds", 1, allowed="2 to 100")) == "invalid --tuning-folds: 1 (allowed: 2 to 100)"
+        format_error(ParameterError.of("folds", 1, allowed="2 to 100"))
+        == "invalid --tuning-folds: 1 (allowed: 2 to 100)"
     )
-    assert one_line(ParameterError.of("goal", 1, allowed="f1")) == "invalid goal: 1 (allowed: f1)"
+    assert format_error(ParameterError.of("goal", 1, allowed="f1")) == "invalid goal: 1 (allowed: f1)"
 
 
 def test_without_values_nothing_of_a_request_is_repeated() -> None:

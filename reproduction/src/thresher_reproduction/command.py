@@ -28,7 +28,7 @@ def reproduce(
     markdown: Annotated[Path | None, typer.Option(help="Write a page in Markdown too.", metavar="PAGE.md")] = None,
     force: ForceOption = False,
 ) -> None:
-    """Run the experiments of the paper, and show their figures beside the published ones.
+    """Run the experiments of the paper, and show their figures next to the published ones.
 
     thresher reproduce table1 --quick
     """

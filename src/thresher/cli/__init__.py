@@ -26,7 +26,7 @@ def run(arguments: list[str]) -> int:
     """Run a verb and return the exit code; an error is reported in one line on standard error."""
     try:
         _prepare_streams()
-        code = _called(arguments)
+        code = _call_verb(arguments)
         sys.stdout.flush()
         return code
     except (BrokenPipeError, SystemExit):  # typer and rich convert the former to the latter
@@ -37,7 +37,7 @@ def run(arguments: list[str]) -> int:
         return exit_code(error)
 
 
-def _called(arguments: list[str]) -> int:
+def _call_verb(arguments: list[str]) -> int:
     import typer
 
     from thresher.cli.app import PACKAGES, VERBS, add_installed_commands, app
@@ -54,14 +54,14 @@ def _called(arguments: list[str]) -> int:
         if isinstance(error, typer.BadParameter) and error.message and error.param is not None:
             raise UsageError(f"invalid {error.param.opts[0]}: {error.message.rstrip('.')}") from None
         if hasattr(error, "format_message"):
-            raise UsageError(f"{error.format_message().rstrip('.')} ({_hint(arguments)} says more)") from None
+            raise UsageError(f"{error.format_message().rstrip('.')} ({_help_command(arguments)} says more)") from None
         raise
     if code == INTERRUPTED:  # typer's code for Ctrl-C
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
 
 
-def _hint(arguments: list[str]) -> str:
+def _help_command(arguments: list[str]) -> str:
     from thresher.cli.app import app
 
     names = {command.name for command in app.registered_commands}

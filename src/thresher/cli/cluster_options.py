@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def joined_cluster(shell: Shell, options: ClusterOptions) -> "Iterator[Cluster]":
+def connect_cluster(shell: Shell, options: ClusterOptions) -> "Iterator[Cluster]":
     """Yield the cluster at an address, or a local one, while the block runs."""
     from thresher.cluster.clients import Cluster, tls_security
 
@@ -28,7 +28,7 @@ def joined_cluster(shell: Shell, options: ClusterOptions) -> "Iterator[Cluster]"
         yield cluster
 
 
-def source_parts(read: Read, source: str, labelled: bool = False) -> "list[Partition]":
+def partition_source(read: Read, source: str, labelled: bool = False) -> "list[Partition]":
     """Return the partitions of a source, read with these options."""
     from thresher.cluster.partitions import partitions_of
 

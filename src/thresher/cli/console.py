@@ -82,40 +82,47 @@ class Shell:
             line = json_line(_encodable(record))
         sys.stdout.buffer.write(line)
 
+    def answer(self, record: dict[str, Any], text: str) -> None:
+        """Write the result of a verb: a record as JSON, or a text for the user."""
+        if self.json:
+            self.emit(record)
+        else:
+            self.say(text)
+
     def flush(self) -> None:
         """Flush standard output."""
         sys.stdout.flush()
 
     def say(self, text: str, style: str = "") -> None:
         """Write a line of text for the user, unchanged."""
-        self.out.print(visible(text), style=style or None, markup=False)
+        self.out.print(visible_text(text), style=style or None, markup=False)
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         """Write a table for the user; a column whose name begins with a blank holds numbers."""
-        shown = visible(title, "bold") if title else None
+        shown = visible_text(title, "bold") if title else None
         table = Table(title=shown, title_justify="left", box=None, pad_edge=False)
-        cells = _fitted(columns, [list(row) for row in rows], self.out.width)
+        cells = _shorten_text(columns, [list(row) for row in rows], self.out.width)
         for i, name in enumerate(columns):
             number, longest = name.startswith(" "), max((len(row[i]) for row in cells), default=0)
             justify: Any = "right" if number else "left"
             least = min(longest, _NARROWEST)
             table.add_column(name.strip(), justify=justify, no_wrap=number, overflow="fold", min_width=least)
         for row in cells:
-            table.add_row(*(visible(cell) for cell in row))
+            table.add_row(*(visible_text(cell) for cell in row))
         self.out.print(table)
 
     def remark(self, text: str) -> None:
         """Write a line to standard error, unless output is quiet."""
         if not self.quiet:
-            self.err.print(visible(text), markup=False)
+            self.err.print(visible_text(text), markup=False)
 
     def remarks_on(self, reading: "Reading") -> None:
         """Report what a reading skipped or noticed; skipped records are reported even if output is quiet."""
         for message in reading.first_skipped:
-            self.err.print(visible(f"skipped {message}"))
+            self.err.print(visible_text(f"skipped {message}"))
         if reading.skipped:
             count = f"{reading.skipped} bad records skipped, {reading.documents} documents read"
-            self.err.print(visible(f"{reading.name}: {count}"))
+            self.err.print(visible_text(f"{reading.name}: {count}"))
         for message in reading.warnings[:_REMARKS]:
             self.remark(message)
         if reading.n_warnings > _REMARKS:
@@ -129,13 +136,13 @@ class Shell:
         if self.quiet:
             yield None
         elif self.err.is_terminal:
-            with _bar(self.err) as bar:
+            with _make_bar(self.err) as bar:
                 yield BarProgress(bar)
         else:
             yield LineProgress(self.err)
 
 
-def _fitted(columns: Sequence[str], rows: list[list[str]], width: int) -> list[list[str]]:
+def _shorten_text(columns: Sequence[str], rows: list[list[str]], width: int) -> list[list[str]]:
     """Truncate the cells of a column called text so that each row fits on one line."""
     if "text" not in columns:
         return rows
@@ -155,7 +162,7 @@ class _Remarks(Console):
         self.quiet = True
 
 
-def visible(text: str, style: str = "") -> Text:
+def visible_text(text: str, style: str = "") -> Text:
     """Return a text unchanged for the terminal: brackets are not markup, and control characters become visible."""
     return Text(text.translate(_PICTURES), style)
 
@@ -180,7 +187,7 @@ class LineProgress:
         if time.monotonic() - self._last >= _PAUSE:
             self._last = time.monotonic()
             of = f" of {step.total:,}" if step.total else ""
-            self._console.print(f"{step.stage}: {step.done:,}{of}{_mistakes(step)}", markup=False)
+            self._console.print(f"{step.stage}: {step.done:,}{of}{_format_mistakes(step)}", markup=False)
 
 
 class BarProgress:
@@ -194,15 +201,18 @@ class BarProgress:
         if step.stage not in self._tasks:
             self._tasks[step.stage] = self._bar.add_task(step.stage, total=step.total or None, note="")
         self._bar.update(
-            self._tasks[step.stage], completed=step.done, total=step.total or None, note=_mistakes(step).lstrip(", ")
+            self._tasks[step.stage],
+            completed=step.done,
+            total=step.total or None,
+            note=_format_mistakes(step).lstrip(", "),
         )
 
 
-def _mistakes(step: "Step") -> str:
+def _format_mistakes(step: "Step") -> str:
     return f", {step.mistakes:,} mistakes" if step.mistakes else ""
 
 
-def _bar(console: Console) -> Any:
+def _make_bar(console: Console) -> Any:
     from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 
     class Speed(ProgressColumn):

@@ -8,7 +8,7 @@ import typer
 from thresher.cli.console import Shell
 from thresher.cli.options import DataArgument, ForceOption, Read, Settings, top_option
 from thresher.cli.output_files import check_output, output_file, output_format
-from thresher.cli.train import labelled_documents
+from thresher.cli.train import read_labelled_documents
 
 if TYPE_CHECKING:
     from thresher.audit import Audit
@@ -23,23 +23,16 @@ def fetch(
 
     thresher fetch reuters21578
     """
-    from thresher.datasets.corpora.download import KNOWN
-    from thresher.datasets.corpora.download import fetch as fetched
+    from thresher.datasets.corpora import download
 
     if name is None:
-        for known in KNOWN:
-            if shell.json:
-                shell.emit({"name": known})
-            else:
-                shell.say(f"{known}: thresher fetch {known}")
+        for known in download.KNOWN:
+            shell.answer({"name": known}, f"{known}: thresher fetch {known}")
         return
-    if name in KNOWN:
+    if name in download.KNOWN:
         shell.remark(f"looking for {name}, and downloading it if need be ...")
-    path = fetched(name, force=force)
-    if shell.json:
-        shell.emit({"name": name, "path": str(path)})
-    else:
-        shell.say(f"{name} lies at {path}")
+    path = download.fetch(name, force=force)
+    shell.answer({"name": name, "path": str(path)}, f"{name} is at {path}")
 
 
 def convert(
@@ -62,10 +55,7 @@ def convert(
     with output_file(output) as file:
         count = write_to(file, (converted(document, reading.columns) for document in reading), format, separator)
     shell.remarks_on(reading)
-    if shell.json:
-        shell.emit({"documents": count, "output": str(output)})
-    else:
-        shell.say(f"Wrote {count:,} documents to {output}")
+    shell.answer({"documents": count, "output": str(output)}, f"Wrote {count:,} documents to {output}")
 
 
 def audit(
@@ -82,8 +72,8 @@ def audit(
     """
     from thresher.audit import audit as audited
 
-    documents = labelled_documents(shell, read, data)
-    held_out = labelled_documents(shell, read, test) if test is not None else None
+    documents = read_labelled_documents(shell, read, data)
+    held_out = read_labelled_documents(shell, read, test) if test is not None else None
     with shell.progress() as progress:
         found = audited(documents, held_out, preset=settings.preset, progress=progress, **settings.given)
     if shell.json:

@@ -42,18 +42,18 @@ def demo(
     """Show what Thresher does, from documents to a report, in half a minute."""
     for name in ("news.thresher", "news.html", "desk.thresher", "desk.html"):
         check_output(folder / name, force)
-    corpus, train_part, test_part = _corpus(shell)
+    corpus, train_part, test_part = _choose_corpus(shell)
     model_path, report_path = folder / f"{corpus}.thresher", folder / f"{corpus}.html"
-    training, test = _documents(train_part), _documents(test_part)
+    training, test = _read_documents(train_part), _read_documents(test_part)
     shell.say(f"{len(training):,} documents to learn, {len(test):,} unseen ones", "bold")
-    model = _trained(shell, training, model_path)
-    _measured(shell, model, test, report_path, corpus)
-    for document in _telling(model, test):
-        _shown(shell, model, document)
-    _next_steps(shell, model_path, test_part, report_path)
+    model = _train(shell, training, model_path)
+    _evaluate(shell, model, test, report_path, corpus)
+    for document in _choose_documents(model, test):
+        _show_document(shell, model, document)
+    _show_next_steps(shell, model_path, test_part, report_path)
 
 
-def _corpus(shell: Shell) -> tuple[str, str, str]:
+def _choose_corpus(shell: Shell) -> tuple[str, str, str]:
     """Return a name and two parts: Reuters if it is available, otherwise the sample corpus."""
     from thresher.datasets.corpora.download import fetch
     from thresher.datasets.corpora.reuters21578 import find_collection
@@ -71,13 +71,13 @@ def _corpus(shell: Shell) -> tuple[str, str, str]:
     return "news", "reuters21578:modapte:train", "reuters21578:modapte:test"
 
 
-def _documents(name: str) -> "list[Document]":
+def _read_documents(name: str) -> "list[Document]":
     from thresher.datasets.reader import read_documents
 
     return list(read_documents(name))
 
 
-def _trained(shell: Shell, documents: "list[Document]", path: Path) -> "Categorizer":
+def _train(shell: Shell, documents: "list[Document]", path: Path) -> "Categorizer":
     from thresher.categorizer import Categorizer
 
     start = time.perf_counter()
@@ -90,7 +90,7 @@ def _trained(shell: Shell, documents: "list[Document]", path: Path) -> "Categori
     return model
 
 
-def _measured(shell: Shell, model: "Categorizer", test: "list[Document]", path: Path, corpus: str) -> None:
+def _evaluate(shell: Shell, model: "Categorizer", test: "list[Document]", path: Path, corpus: str) -> None:
     from thresher.evaluation import evaluate
 
     evaluation = evaluate(model, test)
@@ -111,7 +111,7 @@ def _measured(shell: Shell, model: "Categorizer", test: "list[Document]", path: 
         file.write(page.encode())
 
 
-def _telling(model: "Categorizer", test: "list[Document]") -> "list[Document]":
+def _choose_documents(model: "Categorizer", test: "list[Document]") -> "list[Document]":
     """Return a few short documents with one or two categories each, all different."""
     chosen: list[Document] = []
     seen: set[str] = set()
@@ -125,7 +125,7 @@ def _telling(model: "Categorizer", test: "list[Document]") -> "list[Document]":
     return chosen
 
 
-def _shown(shell: Shell, model: "Categorizer", document: "Document") -> None:
+def _show_document(shell: Shell, model: "Categorizer", document: "Document") -> None:
     content = document.content
     plain = content if isinstance(content, str) else "\n".join(content.values())
     shell.say(f"\nUnseen document {document.id}; its categories are: {', '.join(document.categories) or 'none'}", "dim")
@@ -133,7 +133,7 @@ def _shown(shell: Shell, model: "Categorizer", document: "Document") -> None:
         show_explanation(shell, model.explain(content, name), plain, shown=5)
 
 
-def _next_steps(shell: Shell, model: Path, test: str, report: Path) -> None:
+def _show_next_steps(shell: Shell, model: Path, test: str, report: Path) -> None:
     if report.exists():
         shell.say(f"\nThe report is {report}. Three commands to try next:", "bold")
     else:

@@ -12,7 +12,7 @@ import typer
 
 from thresher import __version__
 from thresher.cli.console import Shell
-from thresher.cli.doctor_checks import Check, model_checks
+from thresher.cli.doctor_checks import Check, check_model
 from thresher.cli.options import JournalOption
 from thresher.kernels.cache_folder import is_safe
 
@@ -42,43 +42,43 @@ def doctor(
 
     thresher doctor desk.thresher
     """
-    checks = all_checks() if model is None else list(model_checks(model, journal))
+    checks = check_machine() if model is None else list(check_model(model, journal))
     if shell.json:
-        shell.emit({"checks": [check._asdict() for check in checks], "good": _healthy(checks)})
+        shell.emit({"checks": [check._asdict() for check in checks], "good": _is_healthy(checks)})
     else:
         marks = {True: "ok", False: "!!", None: ""}
         rows = [[marks[check.good], check.name, check.found, check.advice] for check in checks]
         shell.table("", ["", "what", "found", "what to do"], rows)
-    if not _healthy(checks):
+    if not _is_healthy(checks):
         raise typer.Exit(1)
 
 
-def all_checks() -> list[Check]:
+def check_machine() -> list[Check]:
     """Return all checks of this machine."""
     return [
         Check("thresher", __version__),
         Check("python", platform.python_version(), sys.version_info >= (3, 11), ""),
         Check("machine", f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}"),
-        *(_package(name, needed=True) for name in _PACKAGES),
-        *(_package(name, needed=False) for name in _EXTRAS),
-        _sqlite(),
-        _compiled_cache(),
-        _reuters(),
+        *(_check_package(name, needed=True) for name in _PACKAGES),
+        *(_check_package(name, needed=False) for name in _EXTRAS),
+        _check_sqlite(),
+        _check_kernel_cache(),
+        _check_reuters(),
     ]
 
 
-def _healthy(checks: list[Check]) -> bool:
+def _is_healthy(checks: list[Check]) -> bool:
     return all(check.good is not False for check in checks)
 
 
-def _package(name: str, needed: bool) -> Check:
+def _check_package(name: str, needed: bool) -> Check:
     try:
         return Check(name, metadata.version(name), True)
     except metadata.PackageNotFoundError:
         return Check(name, "missing", False if needed else None, "pip install thresher" if needed else "")
 
 
-def _sqlite() -> Check:
+def _check_sqlite() -> Check:
     """Return whether SQLite may damage a journal when two processes checkpoint at once."""
     version = sqlite3.sqlite_version_info
     fixed = version >= _SQLITE_FIXED or any(version[:2] == line[:2] and version >= line for line in _SQLITE_BACKPORTS)
@@ -86,7 +86,7 @@ def _sqlite() -> Check:
     return Check("sqlite", sqlite3.sqlite_version, True if fixed else None, advice)
 
 
-def _compiled_cache() -> Check:
+def _check_kernel_cache() -> Check:
     """Return where compiled kernels are cached, and whether the folder is writable."""
     from thresher.datasets.corpora.reuters21578 import cache_folder
 
@@ -95,23 +95,23 @@ def _compiled_cache() -> Check:
     folder = Path(given) if given else program / "__pycache__"
     if folder.exists() and not is_safe(folder, program):
         return Check("compiled kernels", f"{folder}: others may write there", False, "chmod go-w, or choose another")
-    if _writable(folder):
+    if _is_writable(folder):
         return Check("compiled kernels", str(folder), True)
     found = f"{folder} cannot be written"
     own = cache_folder()
-    if own is not None and _writable(own):
+    if own is not None and _is_writable(own):
         return Check("compiled kernels", found, None, "they are kept in the user's cache")
     return Check("compiled kernels", found, None, "every start compiles: set NUMBA_CACHE_DIR to a folder of yours")
 
 
-def _writable(folder: Path) -> bool:
+def _is_writable(folder: Path) -> bool:
     """Return whether a folder can be written to or created."""
     existing = next((path for path in (folder, *folder.parents) if path.exists()), folder)
     return os.access(existing, os.W_OK)
 
 
-def _reuters() -> Check:
+def _check_reuters() -> Check:
     from thresher.datasets.corpora.reuters21578 import find_collection
 
-    found: Any = find_collection()
-    return Check("reuters21578", str(found or "not here"), None, "" if found else "thresher fetch reuters21578")
+    folder: Any = find_collection()
+    return Check("reuters21578", str(folder or "not here"), None, "" if folder else "thresher fetch reuters21578")

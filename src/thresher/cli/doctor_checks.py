@@ -19,7 +19,7 @@ class Check(NamedTuple):
     advice: str = ""
 
 
-def model_checks(model: Path, folder: Path | None = None) -> Iterator[Check]:
+def check_model(model: Path, folder: Path | None = None) -> Iterator[Check]:
     """Yield the checks of a model file, its folder and its journal, which another process may have open."""
     from thresher.journal.journaled_model import journal_folder
 
@@ -28,35 +28,35 @@ def model_checks(model: Path, folder: Path | None = None) -> Iterator[Check]:
     yield Check("model", f"{model} -> {os.path.realpath(model)}" if model.is_symlink() else str(model))
     places = [Path(os.path.realpath(model)), Path(os.path.realpath(model)).parent]
     places += [path for path in (journal, *sorted(journal.glob("journal.sqlite3*"))) if path.exists()]
-    yield _owners(places)
-    yield _permissions(places)
-    yield _file_system(journal if journal.exists() else places[1])
-    yield _room(places[1])
-    yield _journal(model, journal)
+    yield _check_owners(places)
+    yield _check_permissions(places)
+    yield _check_file_system(journal if journal.exists() else places[1])
+    yield _check_room(places[1])
+    yield _check_journal(model, journal)
 
 
-def _owners(places: list[Path]) -> Check:
+def _check_owners(places: list[Path]) -> Check:
     others = [path for path in places if path.stat().st_uid not in (0, os.geteuid())]
     if not others:
         return Check("owner", "we", True)
     return Check("owner", f"{others[0]} is another user's", False, f"chown it to user {os.geteuid()}")
 
 
-def _permissions(places: list[Path]) -> Check:
+def _check_permissions(places: list[Path]) -> Check:
     open_to_all = [path for path in places if is_world_writable(path)]
     if not open_to_all:
         return Check("permissions", "nobody else may write", True)
     return Check("permissions", f"anyone may write to {open_to_all[0]}", False, f"chmod o-w {open_to_all[0]}")
 
 
-def _file_system(place: Path) -> Check:
+def _check_file_system(place: Path) -> Check:
     kind = find_file_system(place)
     if is_remote(kind):
         return Check("file system", kind, False, "name a local folder with --journal (or: --journal-anyway)")
     return Check("file system", kind or "unknown", True if kind else None)
 
 
-def _room(place: Path) -> Check:
+def _check_room(place: Path) -> Check:
     found = os.statvfs(place)
     room = found.f_bavail * found.f_frsize
     if found.f_files and not found.f_favail:
@@ -64,7 +64,7 @@ def _room(place: Path) -> Check:
     return Check("room", f"{room / 1e6:,.0f} MB", room >= _LITTLE_ROOM, "" if room >= _LITTLE_ROOM else "make room")
 
 
-def _journal(model: Path, folder: Path) -> Check:
+def _check_journal(model: Path, folder: Path) -> Check:
     from thresher.journal.database import FILE
     from thresher.journal.journal import Journal
     from thresher.journal.lock import LOCK, owner_of, was_left_open

@@ -8,7 +8,7 @@ import typer
 
 from thresher.cli.console import Shell
 from thresher.cli.exit_codes import UsageError
-from thresher.cli.loading import loaded_model
+from thresher.cli.loading import load_model
 from thresher.cli.options import (
     ClusterOptions,
     DataArgument,
@@ -19,7 +19,7 @@ from thresher.cli.options import (
     top_option,
 )
 from thresher.cli.output_files import check_output, output_file
-from thresher.cli.train import labelled_documents
+from thresher.cli.train import read_labelled_documents
 from thresher.support.units import format_percent
 
 if TYPE_CHECKING:
@@ -55,10 +55,10 @@ def evaluate(
     if cluster.address is not None:
         if report is not None:
             raise UsageError("--report shows documents, and is for evaluating here (leave it or --cluster out)")
-        evaluation = _evaluated_there(shell, read, model, data, cluster)
+        evaluation = _evaluate_there(shell, read, model, data, cluster)
     else:
-        categorizer = loaded_model(model, threads)
-        documents = labelled_documents(shell, read, data)
+        categorizer = load_model(model, threads)
+        documents = read_labelled_documents(shell, read, data)
         if documents and not any(document.categories for document in documents):
             shell.remark(f"{data}: none of the documents has a category (is it the right file?)")
         with shell.progress() as progress:
@@ -78,12 +78,12 @@ def evaluate(
         shell.say(f"Wrote {report}")
 
 
-def _evaluated_there(shell: Shell, read: Read, model: Path, data: str, options: ClusterOptions) -> "Evaluation":
-    from thresher.cli.cluster_options import joined_cluster, source_parts
+def _evaluate_there(shell: Shell, read: Read, model: Path, data: str, options: ClusterOptions) -> "Evaluation":
+    from thresher.cli.cluster_options import connect_cluster, partition_source
     from thresher.cluster.prediction import evaluate as evaluate_there
 
-    with joined_cluster(shell, options) as cluster:
-        parts = source_parts(read, data, labelled=True)
+    with connect_cluster(shell, options) as cluster:
+        parts = partition_source(read, data, labelled=True)
         with shell.progress() as progress:
             return evaluate_there(model, parts, cluster, progress=progress)
 
@@ -151,11 +151,11 @@ def compare(
     from thresher.evaluation import compare as compared
     from thresher.evaluation import evaluate as evaluated
 
-    models = [loaded_model(path, threads) for path in (first, second)]
-    documents = labelled_documents(shell, read, data)
+    models = [load_model(path, threads) for path in (first, second)]
+    documents = read_labelled_documents(shell, read, data)
     one, other = (evaluated(model, documents) for model in models)
     tests = compared(one, other)
-    differing = _differences(one, other, documents)
+    differing = _find_differences(one, other, documents)
     figures = {
         "pooled_break_even": (one.pooled_break_even, other.pooled_break_even),
         "micro_f1": (one.counts().micro().f1, other.counts().micro().f1),
@@ -193,11 +193,11 @@ def _show_comparison(shell: Shell, found: dict[str, Any], title: str) -> None:
         shell.table("", ["id", "true", "first", "second"], cells)
 
 
-def _differences(one: "Evaluation", other: "Evaluation", documents: "list[Document]") -> list[dict[str, Any]]:
+def _find_differences(one: "Evaluation", other: "Evaluation", documents: "list[Document]") -> list[dict[str, Any]]:
     """Return the documents that the two decide differently, those with the largest difference in mistakes first."""
     found = []
     for i, document in enumerate(documents):
-        first, second = _accepted(one, i), _accepted(other, i)
+        first, second = _accepted_names(one, i), _accepted_names(other, i)
         if set(first) != set(second):
             true = set(document.categories)
             gap = abs(len(set(first) ^ true) - len(set(second) ^ true))
@@ -206,5 +206,5 @@ def _differences(one: "Evaluation", other: "Evaluation", documents: "list[Docume
     return [row for _, _, row in sorted(found, key=lambda entry: (-entry[0], entry[1]))]
 
 
-def _accepted(evaluation: "Evaluation", i: int) -> list[str]:
+def _accepted_names(evaluation: "Evaluation", i: int) -> list[str]:
     return [evaluation.categories[c] for c in evaluation.accepted[i].nonzero()[0]]

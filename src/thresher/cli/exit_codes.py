@@ -59,7 +59,7 @@ def exit_code(error: BaseException) -> int:
     return BUG
 
 
-def one_line(error: BaseException) -> str:
+def format_error(error: BaseException) -> str:
     """Return the message of an error, in one line."""
     if isinstance(error, OSError) and error.strerror:
         names = [str(name) for name in (error.filename, error.filename2) if name is not None]
@@ -88,5 +88,5 @@ def report(error: BaseException, debug: bool) -> int:
     """Write the error to standard error, and return the exit code."""
     if debug:
         traceback.print_exception(error, file=sys.stderr)
-    print(f"thresher: {one_line(error)}", file=sys.stderr)
+    print(f"thresher: {format_error(error)}", file=sys.stderr)
     return exit_code(error)

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thresher.cli.console import Shell, visible
+from thresher.cli.console import Shell, visible_text
 from thresher.cli.exit_codes import UsageError
-from thresher.cli.loading import loaded_model
-from thresher.cli.options import ModelArgument, Read, is_path, text_documents
+from thresher.cli.loading import load_model
+from thresher.cli.options import ModelArgument, Read, is_path, read_all_documents
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
@@ -29,12 +29,12 @@ def explain(
     thresher explain desk.thresher "The lamp outside my house is dark again"
     """
 
-    categorizer = loaded_model(model)
-    for name, content in _texts(shell, read, given):
+    categorizer = load_model(model)
+    for name, content in _read_texts(shell, read, given):
         if name and not shell.json:
             shell.say(f"\n{name}", "dim")
         plain = content if isinstance(content, str) else "\n".join(content.values())
-        for chosen in [category] if category is not None else _chosen(categorizer, content):
+        for chosen in [category] if category is not None else _choose_categories(categorizer, content):
             found = categorizer.explain(content, chosen)
             if shell.json:
                 shell.emit({"id": name} | as_json(found))
@@ -42,7 +42,7 @@ def explain(
                 show_explanation(shell, found, plain)
 
 
-def _texts(shell: Shell, read: Read, text: str) -> "list[tuple[str, Text]]":
+def _read_texts(shell: Shell, read: Read, text: str) -> "list[tuple[str, Text]]":
     """Return the documents that an argument names, or the argument itself as a text."""
     from thresher.datasets.reader import CORPORA
 
@@ -50,11 +50,11 @@ def _texts(shell: Shell, read: Read, text: str) -> "list[tuple[str, Text]]":
         raise UsageError('there is nothing to explain (thresher explain MODEL "a text")')
     if text != "-" and text.partition(":")[0] not in CORPORA and not is_path(text):
         return [("", text)]
-    documents = text_documents(shell, read(text))
+    documents = read_all_documents(shell, read(text))
     return [(document.id, document.content) for document in documents]
 
 
-def _chosen(model: "Categorizer", content: "Text") -> "list[str | None]":
+def _choose_categories(model: "Categorizer", content: "Text") -> "list[str | None]":
     """Return the accepted categories of a text, or None for the best one if none is accepted."""
     found = next(model.categorize([content]))
     return [name for name, _, _ in found.categories] or [None]
@@ -74,7 +74,7 @@ def show_explanation(shell: Shell, found: "Explanation", text: str, shown: int =
         shell.say("no word of this text is known to the model", "bold")
         return
     shell.say(f"{found.category}: {verdict}, score {found.score:.2f}, probability {found.probability:.2f}", "bold")
-    marked = visible(text)
+    marked = visible_text(text)
     words = found.whole_words(text)
     for word in words[:shown]:
         for start, end in word.positions if word.contribution else ():

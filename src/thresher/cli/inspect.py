@@ -7,10 +7,10 @@ import typer
 
 from thresher.cli.console import Shell
 from thresher.cli.exit_codes import UsageError
-from thresher.cli.loading import loaded_model
+from thresher.cli.loading import load_model
 from thresher.cli.option_values import integer
 from thresher.cli.options import ForceOption, ModelArgument, Read
-from thresher.cli.output_files import check_model_output, size_of
+from thresher.cli.output_files import check_model_output, format_size
 
 if TYPE_CHECKING:
     from thresher.categorizer import Categorizer
@@ -30,11 +30,11 @@ def inspect(
     thresher inspect desk.thresher
     """
     if not path.endswith(".thresher") and not _is_model(path):
-        _look(shell, read, path)
+        _show_data(shell, read, path)
         return
 
-    model = loaded_model(path)
-    found = _described(model, Path(path), words)
+    model = load_model(path)
+    found = _describe_model(model, Path(path), words)
     if shell.json:
         shell.emit(found)
     else:
@@ -51,7 +51,7 @@ def _is_model(path: str) -> bool:
     return len(head) == 9 and head[8:] == b"{" and head[4:8] == bytes(4)
 
 
-def _look(shell: Shell, read: Read, source: str) -> None:
+def _show_data(shell: Shell, read: Read, source: str) -> None:
     from thresher.datasets.reader import look
 
     found = look(source, format=read.format, **read.options)
@@ -65,7 +65,7 @@ def _look(shell: Shell, read: Read, source: str) -> None:
         shell.say(found.described())
 
 
-def _described(model: "Categorizer", path: Path, words: int) -> dict[str, Any]:
+def _describe_model(model: "Categorizer", path: Path, words: int) -> dict[str, Any]:
     settings = {name: value for name, value in (model.settings | model.chosen).items() if not callable(value)}
     return {
         "digest": model.digest(),
@@ -77,11 +77,11 @@ def _described(model: "Categorizer", path: Path, words: int) -> dict[str, Any]:
         "policy": model.state.decisions.policy,
         "settings": settings,
         "trials": [trial._asdict() for trial in model.trials],
-        "per_category": [_category(model, number, words) for number in range(len(model.categories))],
+        "per_category": [_describe_category(model, number, words) for number in range(len(model.categories))],
     }
 
 
-def _category(model: "Categorizer", number: int, words: int) -> dict[str, Any]:
+def _describe_category(model: "Categorizer", number: int, words: int) -> dict[str, Any]:
     name = model.categories[number]
     strongest, weakest = model.strongest_words(name, words) if words else ([], [])
     return {
@@ -97,7 +97,7 @@ def _category(model: "Categorizer", number: int, words: int) -> dict[str, Any]:
 def _show(shell: Shell, model: "Categorizer", found: dict[str, Any]) -> None:
     from thresher.model.selection import describe_trials
 
-    size = size_of(found["bytes"])
+    size = format_size(found["bytes"])
     shell.say(f"{found['learner']}, preset {found['preset']}, digest {found['digest']}, {size}")
     shell.say(f"{found['categories']:,} categories, {found['features']:,} features, policy {found['policy']}")
     rows = [
@@ -130,7 +130,7 @@ def compress(
     if output is not None:
         check_model_output(output, force)
     before, target = model.stat().st_size, output or model
-    categorizer = loaded_model(model)
+    categorizer = load_model(model)
     cost = categorizer.compress(size)
     digest = categorizer.save(target)
     now = target.stat().st_size

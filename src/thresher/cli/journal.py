@@ -19,10 +19,10 @@ from thresher.cli.options import JournalAnywayOption, JournalOption, ModelArgume
 from thresher.support.units import pluralize
 
 if TYPE_CHECKING:
-    from thresher.journal.journal import Journal
     from thresher.journal.journaled_model import JournaledModel
 
 ACTIONS = ("check", "export", "write", "backup", "forget", "skip")
+_ARGUMENTS = {"backup": "a new folder", "forget": "the id of a correction", "skip": "the number of a record"}
 
 
 def undo(
@@ -50,21 +50,21 @@ def undo(
         raise UsageError("--record names one record (leave --id, --user and --since out)")
     if id is not None and (user is not None or since is not None):
         raise UsageError("--id names one correction (leave --user and --since out)")
-    first = _time(since) if since is not None else None
+    first = _parse_time(since) if since is not None else None
     with open_journaled_model(model, shell, new=False, folder=journal, anyway=journal_anyway) as journaled_model:
-        found = journaled_model.journal.corrections.find_ids(id=id, user=user, since=first, seq=record)
+        ids = journaled_model.journal.corrections.find_ids(id=id, user=user, since=first, seq=record)
         before = journaled_model.model.digest()
         with report_saved_on_failure(journaled_model, shell, "1 undo"):
-            journaled_model.undo(uuid4().hex, list(found))
+            journaled_model.undo(uuid4().hex, list(ids))
             digest = journaled_model.write_model()
-    if shell.json:
-        shell.emit({"undone": list(found.values()), "digest_before": before, "digest": digest, "model": str(model)})
-        return
-    shell.say(f"Undid {pluralize(len(found), 'correction', 'corrections') if record is None else f'record {record}'}")
-    shell.say(f"Wrote {model} (digest {before[:12]} before, {digest[:12]} now)")
+    undone = pluralize(len(ids), "correction", "corrections") if record is None else f"record {record}"
+    shell.answer(
+        {"undone": list(ids.values()), "digest_before": before, "digest": digest, "model": str(model)},
+        f"Undid {undone}\nWrote {model} (digest {before[:12]} before, {digest[:12]} now)",
+    )
 
 
-def _time(given: str) -> str:
+def _parse_time(given: str) -> str:
     """Return a time in the journal's format."""
     try:
         return datetime.fromisoformat(given).astimezone(UTC).isoformat(timespec="milliseconds")
@@ -90,37 +90,28 @@ def journal(
 
     thresher journal export desk.thresher > corrections.jsonl
     """
-    from thresher.journal.journal import Journal
     from thresher.journal.journaled_model import journal_folder
 
     if action not in ACTIONS:
-        raise UsageError(f"{action!r} is nothing to do with a journal (allowed: {', '.join(ACTIONS)})")
-    if (what is None) != (action in ("check", "export", "write")):
-        needed = {"backup": "a new folder", "forget": "the id of a correction", "skip": "the number of a record"}
-        raise UsageError(f"{action} takes {needed.get(action, 'nothing')} after MODEL")
+        raise UsageError(f"invalid ACTION: {action!r} (allowed: {', '.join(ACTIONS)})")
+    if (what is None) != (action not in _ARGUMENTS):
+        raise UsageError(f"{action} takes {_ARGUMENTS.get(action, 'nothing')} after MODEL")
     if hard and action != "forget":
         raise UsageError("--hard goes with forget (leave it out)")
     folder = journal or journal_folder(model)
-    if action == "skip":
-        _skip(shell, folder, str(what), journal_anyway)
-        return
-    if action == "check":
-        _check(shell, model, folder, journal_anyway)
-        return
-    if action == "write":
-        _write(shell, model, folder, journal_anyway)
-        return
-    if action == "forget":
-        _forget(shell, model, folder, str(what), hard, journal_anyway)
-        return
-    if action == "backup" and (where := _service_of(folder, journal_anyway)) is not None:
-        _running_backup(shell, folder, Path(str(what)), where)
-        return
-    with Journal(folder, anyway=journal_anyway) as opened:
-        if action == "export":
-            _export(shell, opened)
-        else:
-            _backup(shell, opened, Path(str(what)))
+    match action:
+        case "check":
+            _check(shell, model, folder, journal_anyway)
+        case "export":
+            _export(shell, folder, journal_anyway)
+        case "write":
+            _write(shell, model, folder, journal_anyway)
+        case "backup":
+            _back_up(shell, folder, Path(str(what)), journal_anyway)
+        case "forget":
+            _forget(shell, model, folder, str(what), hard, journal_anyway)
+        case "skip":
+            _skip(shell, folder, str(what), journal_anyway)
 
 
 def _check(shell: Shell, model: Path, folder: Path, anyway: bool) -> None:
@@ -136,34 +127,51 @@ def _check(shell: Shell, model: Path, folder: Path, anyway: bool) -> None:
             raise JournalError(f"{folder}: its records give another model than it holds ({advice})")
         undone = sum(record.undone_by is not None for record in journaled_model.journal.log.read())
         count, remarks = journaled_model.position, journaled_model.remarks
-    if shell.json:
-        shell.emit({"records": count, "undone": undone, "digest": digest, "remarks": remarks})
-    else:
-        shell.say(f"{count:,} records, {undone:,} of them undone; replayed digest {digest[:12]}")
+    shell.answer(
+        {"records": count, "undone": undone, "digest": digest, "remarks": remarks},
+        f"{count:,} records, {undone:,} of them undone; replayed digest {digest[:12]}",
+    )
 
 
 def _write(shell: Shell, model: Path, folder: Path, anyway: bool) -> None:
     with open_journaled_model(model, shell, new=False, folder=folder, anyway=anyway) as journaled_model:
         digest = journaled_model.write_model()
-    if shell.json:
-        shell.emit({"model": str(model), "digest": digest})
-    else:
-        shell.say(f"Wrote {model} (digest {digest[:12]})")
+    shell.answer({"model": str(model), "digest": digest}, f"Wrote {model} (digest {digest[:12]})")
 
 
-def _export(shell: Shell, opened: "Journal") -> None:
+def _export(shell: Shell, folder: Path, anyway: bool) -> None:
     from thresher.journal.category_history import CategoryHistory
     from thresher.journal.export import export_correction
+    from thresher.journal.journal import Journal
 
-    forgotten, renames = 0, CategoryHistory.read(opened)
-    for record in opened.log.read():
-        if record.kind == "correction" and record.undone_by is None:
-            if record.text is None:
-                forgotten += 1
-            else:
-                shell.emit(export_correction(record, renames.translate_body(record)))
+    forgotten = 0
+    with Journal(folder, anyway=anyway) as journal:
+        renames = CategoryHistory.read(journal)
+        for record in journal.log.read():
+            if record.kind == "correction" and record.undone_by is None:
+                if record.text is None:
+                    forgotten += 1
+                else:
+                    shell.emit(export_correction(record, renames.translate_body(record)))
     if forgotten:
         shell.remark(f"{forgotten} corrections have no text any more, and are left out")
+
+
+def _back_up(shell: Shell, folder: Path, copy: Path, anyway: bool) -> None:
+    """Copy a journal to a new folder; if a service has it open, the service makes the copy."""
+    from thresher.journal.journal import Journal
+    from thresher.journal.snapshots import backup
+
+    service = _service_of(folder, anyway)
+    if service is not None:
+        _check_new(copy)
+        count = _request_backup(folder, copy, service)
+    else:
+        with Journal(folder, anyway=anyway) as journal:
+            _check_new(copy)
+            backup(journal, copy)
+            count = journal.log.last_seq()
+    shell.answer({"records": count, "folder": str(copy)}, f"Wrote {count:,} records to {copy}")
 
 
 def _check_new(folder: Path) -> None:
@@ -199,26 +207,23 @@ def _service_of(journal: Path, anyway: bool = False) -> dict[str, Any] | None:
     return where if known else None
 
 
-def _running_backup(shell: Shell, journal: Path, folder: Path, where: dict[str, Any]) -> None:
-    """Ask the service that has the journal open for a copy of it."""
+def _request_backup(journal: Path, folder: Path, service: dict[str, Any]) -> int:
+    """Ask the service that has the journal open for a copy of it; return its number of records."""
     import json
     from urllib.request import ProxyHandler, Request, build_opener
 
     from thresher.errors import JournalError
 
-    _check_new(folder)
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {where.get('token')}"}
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {service.get('token')}"}
     direct = build_opener(ProxyHandler({}))  # no proxy may see the token
-    asked = json.dumps({"temporary": True}).encode()
-    with direct.open(Request(f"{where['url']}/v1/backup", asked, headers), timeout=3600) as answer:
-        found = json.load(answer)
-    if not re.fullmatch(r"\.backup-[0-9a-f]+", found["folder"]):  # root moves what another user's service names
-        raise JournalError(f"{journal}: its service answered with something else than a backup")
-    _move(journal / found["folder"], folder)
-    if shell.json:
-        shell.emit({"records": found["records"], "folder": str(folder)})
-    else:
-        shell.say(f"Wrote {found['records']:,} records to {folder}")
+    body = json.dumps({"temporary": True}).encode()
+    with direct.open(Request(f"{service['url']}/v1/backup", body, headers), timeout=3600) as response:
+        answer = json.load(response)
+    if not re.fullmatch(r"\.backup-[0-9a-f]+", answer["folder"]):  # root moves what another user's service names
+        raise JournalError(f"{journal}: its service answered with something other than a backup")
+    _move(journal / answer["folder"], folder)
+    count: int = answer["records"]
+    return count
 
 
 def _move(folder: Path, whole: Path) -> None:
@@ -249,17 +254,6 @@ def _move(folder: Path, whole: Path) -> None:
         os.close(locked)
 
 
-def _backup(shell: Shell, opened: "Journal", folder: Path) -> None:
-    from thresher.journal.snapshots import backup
-
-    _check_new(folder)
-    backup(opened, folder)
-    if shell.json:
-        shell.emit({"records": opened.log.last_seq(), "folder": str(folder)})
-    else:
-        shell.say(f"Wrote {opened.log.last_seq():,} records to {folder}")
-
-
 def _forget(shell: Shell, model: Path, folder: Path, id: str, hard: bool, anyway: bool) -> None:
     from thresher.errors import JournalError
 
@@ -268,8 +262,8 @@ def _forget(shell: Shell, model: Path, folder: Path, id: str, hard: bool, anyway
         if record is None or record.kind != "correction":
             advice = f" (these may hold it: {', '.join(map(str, copies))})" if copies else ""
             raise JournalError(f"{journaled_model.journal.path}: there is no correction {id!r}{advice}")
-        standing = journaled_model.journal.log.find_same_text(record.seq, undone=False)
-        others = [other.id for other in standing if hard or other.text is not None]
+        active = journaled_model.journal.log.find_same_text(record.seq, undone=False)
+        others = [other.id for other in active if hard or other.text is not None]
         undone = journaled_model.journal.log.find_same_text(record.seq, undone=True)
         if hard and record.undone_by is None:
             _undo_to_forget(journaled_model, record.seq)
@@ -310,7 +304,4 @@ def _skip(shell: Shell, folder: Path, number: str, anyway: bool) -> None:
     if not number.isdecimal():
         raise UsageError(f"{number!r} is not the number of a record (a message of `journal check` names it)")
     skip(folder, int(number), anyway=anyway)
-    if shell.json:
-        shell.emit({"skipped": int(number)})
-    else:
-        shell.say(f"Record {number} is left out from now on")
+    shell.answer({"skipped": int(number)}, f"Record {number} is left out from now on")

@@ -8,7 +8,7 @@ from uuid import uuid4
 import typer
 
 from thresher.cli.console import Shell
-from thresher.cli.loading import has_journal, loaded_model, open_journaled_model, report_saved_on_failure
+from thresher.cli.loading import has_journal, load_model, open_journaled_model, report_saved_on_failure
 from thresher.cli.options import (
     DataArgument,
     ForceOption,
@@ -48,18 +48,18 @@ def learn(
         check_model_output(output, force)
     from_file = output is not None or not has_journal(model, journal)  # rather than from its journal
     if from_file:
-        categorizer = loaded_model(model)
+        categorizer = load_model(model)
     reading = read(data, labelled=Path(data).is_dir())
-    corrections = [_correction(document, reading, read.options.get("separator") or "|") for document in reading]
+    corrections = [_read_correction(document, reading, read.options.get("separator") or "|") for document in reading]
     if from_file:  # do not create a journal unless all corrections can be learned
-        before, known, right_before = _tried(categorizer, corrections)
+        before, known, right_before = _try_corrections(categorizer, corrections)
     if output is not None:
         digest = categorizer.save(output)
     else:
         new = True if new_journal else None
         with open_journaled_model(model, shell, new=new, folder=journal, anyway=journal_anyway) as journaled_model:
             categorizer = deepcopy(journaled_model.model)
-            before, known, right_before = _tried(categorizer, corrections)
+            before, known, right_before = _try_corrections(categorizer, corrections)
             count = pluralize(len(corrections), "correction", "corrections")
             with report_saved_on_failure(journaled_model, shell, count):
                 for correction in corrections:
@@ -79,10 +79,10 @@ def learn(
     _show(shell, record)
 
 
-def _tried(model: "Categorizer", corrections: list["Correction"]) -> tuple[str, int, int]:
+def _try_corrections(model: "Categorizer", corrections: list["Correction"]) -> tuple[str, int, int]:
     """Teach all corrections; return the digest and number of categories before, and how many were right before."""
     before, known = model.digest(), len(model.categories)
-    return before, known, sum(_learned(model, correction) for correction in corrections)
+    return before, known, sum(_learn_correction(model, correction) for correction in corrections)
 
 
 def _show(shell: Shell, record: dict[str, Any]) -> None:
@@ -123,13 +123,13 @@ class Correction(NamedTuple):
             journaled_model.correct(id, content, accept=self.accept, reject=self.reject, user=user)
 
 
-def _correction(document: "Document", reading: "Reading", separator: str) -> Correction:
+def _read_correction(document: "Document", reading: "Reading", separator: str) -> Correction:
     from thresher.errors import TextError
 
     columns = document.columns or {}
     try:
         if "accept" in columns or "reject" in columns:
-            accept, reject = (_names(columns.get(name), name, separator) for name in ("accept", "reject"))
+            accept, reject = (_read_names(columns.get(name), name, separator) for name in ("accept", "reject"))
             return Correction(document, False, accept, reject)
         _check_is_labelled(document, reading)
     except TextError as error:
@@ -137,7 +137,7 @@ def _correction(document: "Document", reading: "Reading", separator: str) -> Cor
     return Correction(document, True, list(document.categories), [])
 
 
-def _learned(model: "Categorizer", correction: Correction) -> bool:
+def _learn_correction(model: "Categorizer", correction: Correction) -> bool:
     """Teach one correction; return whether the model agreed with it before."""
     from thresher.errors import TextError
 
@@ -152,7 +152,7 @@ def _learned(model: "Categorizer", correction: Correction) -> bool:
     return agreed
 
 
-def _names(cell: Any, column: str, separator: str) -> list[str]:
+def _read_names(cell: Any, column: str, separator: str) -> list[str]:
     from thresher.datasets.columns import split_cell
     from thresher.errors import TextError
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from thresher.journal.journaled_model import JournaledModel
 
 
-def loaded_model(path: Path | str, n_threads: int | None = None) -> "Categorizer":
+def load_model(path: Path | str, n_threads: int | None = None) -> "Categorizer":
     """Return the model in a file."""
     import_numba()
     from thresher.categorizer import Categorizer

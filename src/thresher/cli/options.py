@@ -147,7 +147,7 @@ class Read:
             reading.close()
 
 
-def text_documents(shell: Shell, reading: "Reading") -> "list[Document]":
+def read_all_documents(shell: Shell, reading: "Reading") -> "list[Document]":
     """Return all documents of a reading, and write its remarks."""
     documents = list(reading)
     shell.remarks_on(reading)

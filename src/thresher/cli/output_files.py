@@ -47,10 +47,10 @@ def _check_name(path: Path, force: bool) -> None:
         raise OutputError(f"{path}: exists already (--force replaces it)")
 
 
-def size_of(count: int) -> str:
+def format_size(count: int) -> str:
     """Return a number of bytes in a readable form.
 
-    >>> size_of(7818), size_of(4_460_000)
+    >>> format_size(7818), format_size(4_460_000)
     ('8 kB', '4.5 MB')
     """
     return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{max(count / 1e3, 1):.0f} kB"

@@ -8,7 +8,7 @@ import typer
 
 from thresher.cli.console import Shell
 from thresher.cli.exit_codes import UsageError
-from thresher.cli.loading import loaded_model
+from thresher.cli.loading import load_model
 from thresher.cli.options import (
     DATA_HELP,
     ClusterOptions,
@@ -17,7 +17,7 @@ from thresher.cli.options import (
     ModelArgument,
     Read,
     ThreadsOption,
-    text_documents,
+    read_all_documents,
     top_option,
 )
 from thresher.cli.output_files import check_output, output_file, output_format
@@ -54,22 +54,19 @@ def predict(
         return
     if output is not None:
         check_output(output, force)
-    categorizer = loaded_model(model, threads)
+    categorizer = load_model(model, threads)
     most = len(categorizer.categories) if everything else top
-    answers = predictions(shell, read, categorizer, files or ["-"], most)
+    answers = predict_sources(shell, read, categorizer, files or ["-"], most)
     if output is not None:
         count = _write(output, answers)
-        if shell.json:
-            shell.emit({"documents": count, "output": str(output)})
-        else:
-            shell.say(f"Wrote {count:,} documents to {output}")
+        shell.answer({"documents": count, "output": str(output)}, f"Wrote {count:,} documents to {output}")
     elif shell.json:
         from thresher.model.predictions import to_json
 
         for document, found in answers:
             shell.emit(to_json(document, found))
     else:
-        rows = ([document.id, _named(found), _excerpt(document.text)] for document, found in answers)
+        rows = ([document.id, _format_categories(found), _excerpt(document.text)] for document, found in answers)
         shell.table("", ["id", "categories", "text"], rows)
 
 
@@ -84,7 +81,7 @@ def _predict_there(
 ) -> None:
     """Predict on a cluster, one file per partition; files of an earlier run are kept."""
     from thresher.categorizer import Categorizer
-    from thresher.cli.cluster_options import joined_cluster, source_parts
+    from thresher.cli.cluster_options import connect_cluster, partition_source
     from thresher.cluster.prediction import predict as predict_there
 
     if output is None or not files or "-" in files:
@@ -92,20 +89,20 @@ def _predict_there(
     format = "parquet" if output.suffix == ".parquet" else "jsonl"
     if top == -1:
         top = len(Categorizer.load(model).categories)
-    with joined_cluster(shell, options) as cluster:
-        parts = [part for source in files for part in source_parts(read, source)]
+    with connect_cluster(shell, options) as cluster:
+        parts = [part for source in files for part in partition_source(read, source)]
         with shell.progress() as progress:
             counts = predict_there(model, parts, cluster, output, format=format, top=top, progress=progress)
     written = [count for count in counts if count >= 0]
     left = len(counts) - len(written)
-    if shell.json:
-        shell.emit({"documents": sum(written), "parts": len(written), "left": left, "folder": str(output)})
-    else:
-        known = f"; {left:,} parts were there already" if left else ""
-        shell.say(f"Wrote {sum(written):,} documents in {len(written):,} parts to {output}{known}")
+    known = f"; {left:,} parts were there already" if left else ""
+    shell.answer(
+        {"documents": sum(written), "parts": len(written), "left": left, "folder": str(output)},
+        f"Wrote {sum(written):,} documents in {len(written):,} parts to {output}{known}",
+    )
 
 
-def predictions(
+def predict_sources(
     shell: Shell, read: Read, model: "Categorizer", sources: list[str], top: int | None
 ) -> "Iterator[tuple[Document, Prediction]]":
     """Yield the documents of the sources with their predictions, as they are read."""
@@ -126,7 +123,7 @@ def _write(output: Path, answers: "Iterator[tuple[Document, Prediction]]") -> in
         return write_to(file, (format_prediction(document, found, format) for document, found in answers), format)
 
 
-def _named(found: "Prediction") -> str:
+def _format_categories(found: "Prediction") -> str:
     if found.empty:
         return "(no known word)"
     return ", ".join(f"{name} {probability:.2f}" for name, _, probability in found.categories) or "-"
@@ -150,8 +147,8 @@ def rank(
     thresher rank desk.thresher noise sample:test --top 5
     """
 
-    categorizer = loaded_model(model, threads)
-    documents = text_documents(shell, read(data))
+    categorizer = load_model(model, threads)
+    documents = read_all_documents(shell, read(data))
     ranked = categorizer.rank_documents(category, [document.content for document in documents])[:top]
     if shell.json:
         for i, score, probability in ranked:

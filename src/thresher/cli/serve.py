@@ -11,7 +11,7 @@ from thresher.cli.console import Shell
 from thresher.cli.exit_codes import UsageError
 from thresher.cli.loading import import_numba
 from thresher.cli.option_values import integer
-from thresher.cli.options import JournalAnywayOption, Read, text_documents
+from thresher.cli.options import JournalAnywayOption, Read, read_all_documents
 from thresher.errors import DataError, JournalBusyError, MissingPackageError, TextError
 from thresher.support.units import pluralize
 
@@ -67,7 +67,7 @@ def serve(
     if no_auth and (token or tokens):
         raise UsageError("--no-auth needs no token (leave one of them out)")
     read = Read(format, text=text)
-    model, folder = _places(given, journal)
+    model, folder = _choose_paths(given, journal)
     _check_free(folder)
     import_numba()
     try:
@@ -79,7 +79,7 @@ def serve(
     with server.bound_socket(host, port) as listening:
         bound = listening.getsockname()[1]
         rules = _rules(host, bound, allow_host, allow_origin, shared, tokens, rate_limit)
-        first, held_out = _prepared(shell, read, given, model, categories, holdout)
+        first, held_out = _prepare(shell, read, given, model, categories, holdout)
         url = f"http://{'localhost' if host in ('0.0.0.0', '::') else f'[{host}]' if ':' in host else host}:{bound}"
 
         announced: list[Path] = []
@@ -89,7 +89,7 @@ def serve(
                 shell.remark(remark)
             announced.append(server.announce(folder, url, shared))
             # With a file of tokens, the generated token is only for `journal backup`, and not shown.
-            _say(shell, url, None if tokens and not token else shared, service)
+            _announce(shell, url, None if tokens and not token else shared, service)
 
         try:
             make = _service(model, folder, new_journal, journal_anyway, first, held_out)
@@ -99,7 +99,7 @@ def serve(
                 path.unlink(missing_ok=True)
 
 
-def _say(shell: Shell, url: str, token: str | None, service: "Service") -> None:
+def _announce(shell: Shell, url: str, token: str | None, service: "Service") -> None:
     journaled_model = service.served.journaled_model
     address = f"{url}/" + (f"#token={token}" if token else "")
     if shell.json:
@@ -113,7 +113,7 @@ def _say(shell: Shell, url: str, token: str | None, service: "Service") -> None:
     shell.flush()
 
 
-def _places(given: str | None, journal: Path | None) -> tuple[Path, Path]:
+def _choose_paths(given: str | None, journal: Path | None) -> tuple[Path, Path]:
     """Return the paths of the model, which may not exist yet, and of its journal."""
     from thresher.journal.journaled_model import journal_folder
 
@@ -165,18 +165,18 @@ def _check_free(folder: Path) -> None:
         raise JournalBusyError(f"{folder}: process {owner} has the journal (stop it first)")
 
 
-def _prepared(
+def _prepare(
     shell: Shell, read: Read, given: str | None, model: Path, categories: str | None, holdout: str | None
 ) -> "tuple[Callable[[JournaledModel], None] | None, list[Document]]":
     """Create a model if there is none yet; return a first step for it, and held-out documents."""
-    held_out = text_documents(shell, read(holdout, labelled=True)) if holdout else []
+    held_out = read_all_documents(shell, read(holdout, labelled=True)) if holdout else []
     if given is None:
         read = Read()
-        others = text_documents(shell, read("sample:test"))
+        others = read_all_documents(shell, read("sample:test"))
         held_out = held_out or others[1::2]  # reviewed documents are learned
         if not model.exists():
             model.parent.mkdir(parents=True, exist_ok=True)
-            _train(shell, text_documents(shell, read("sample:train")), model)
+            _train(shell, read_all_documents(shell, read("sample:train")), model)
         return _reviewing(others[::2]), held_out
     if Path(given) == model:
         if categories is not None:
@@ -186,9 +186,9 @@ def _prepared(
         shell.remark(f"{model} is there already, and is used (remove it to start again)")
     with _naming_train():
         if categories is not None:
-            return _begun(text_documents(shell, read(given)), model, categories), held_out
+            return _begin_with_names(read_all_documents(shell, read(given)), model, categories), held_out
         if not model.exists():
-            _train(shell, text_documents(shell, read(given, labelled=True)), model)
+            _train(shell, read_all_documents(shell, read(given, labelled=True)), model)
     return None, held_out
 
 
@@ -213,7 +213,7 @@ def _train(shell: Shell, documents: "list[Document]", path: Path) -> None:
     shell.remark(f"learned {len(documents):,} documents in {known}, and wrote {path}")
 
 
-def _begun(documents: "list[Document]", path: Path, categories: str) -> "Callable[[JournaledModel], None]":
+def _begin_with_names(documents: "list[Document]", path: Path, categories: str) -> "Callable[[JournaledModel], None]":
     """Write a model that knows only the names of its categories; their seed words become the first corrections.
 
     A start that was interrupted is continued.
@@ -245,12 +245,12 @@ def _reviewing(documents: "list[Document]") -> "Callable[[JournaledModel], None]
         from thresher.web.review_documents import ReviewDocuments
 
         pool = ReviewDocuments(journaled_model.journal.queue)
-        pool.add((document.id or None, _plain(document.content)) for document in documents)
+        pool.add((document.id or None, _plain_content(document.content)) for document in documents)
 
     return add
 
 
-def _plain(content: Any) -> Any:
+def _plain_content(content: Any) -> Any:
     return content if isinstance(content, str) else dict(content)
 
 
@@ -293,12 +293,12 @@ def _rules(
 
     holders = ({} if shared is None else {shared: Holder("", "admin")}) | (read_tokens(tokens) if tokens else {})
     return Rules(
-        hosts_of(host, port, _listed(hosts)),
+        hosts_of(host, port, _split_names(hosts)),
         Tokens(holders) if holders else None,
-        frozenset(_listed(origins)),
+        frozenset(_split_names(origins)),
         float(rate or 0),
     )
 
 
-def _listed(given: str) -> list[str]:
+def _split_names(given: str) -> list[str]:
     return [part.strip() for part in given.split(",") if part.strip()]

@@ -16,7 +16,7 @@ def catch_signals() -> None:
     """Make the signals that end a process raise an error; ignored signals stay ignored, as nohup requires."""
     for number in ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _raiser(KeyboardInterrupt if number == signal.SIGINT else TerminatedError))
+            signal.signal(number, _make_handler(KeyboardInterrupt if number == signal.SIGINT else TerminatedError))
 
 
 def ignore_signals() -> None:
@@ -27,7 +27,7 @@ def ignore_signals() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _raiser(kind: type[BaseException]) -> Callable[[int, FrameType | None], None]:
+def _make_handler(kind: type[BaseException]) -> Callable[[int, FrameType | None], None]:
     """Return a handler that raises an error, and raises it again if it is lost, but not during cleanup.
 
     Python drops an error raised within a callback from compiled code, and the compiler has many such callbacks.

@@ -17,9 +17,9 @@ from thresher.cli.options import (
     Settings,
     SharedOption,
     ThreadsOption,
-    text_documents,
+    read_all_documents,
 )
-from thresher.cli.output_files import check_model_output, size_of
+from thresher.cli.output_files import check_model_output, format_size
 from thresher.support.units import pluralize
 
 _FEW_FEATURES = 100
@@ -62,10 +62,10 @@ def train(
         return
     if shared is not None:
         raise UsageError("--shared is for training on a cluster (add --cluster)")
-    texts, categories = _training_texts(shell, read, data, model.state.settings.memory)
+    texts, categories = _read_texts(shell, read, data, model.state.settings.memory)
     if folds is not None and folds > len(texts):
         raise UsageError(f"invalid --folds: {folds}", hint=f"allowed: up to the {len(texts)} documents")
-    held_out = labelled_documents(shell, read, valid) if valid is not None else None
+    held_out = read_labelled_documents(shell, read, valid) if valid is not None else None
     start = time.perf_counter()
     with shell.progress() as progress:
         model.fit(texts, categories, progress=progress)
@@ -76,9 +76,9 @@ def train(
 
         found["valid"] = evaluate(model, held_out)
     if folds is not None:
-        found["cross_validation"] = _cross_validated(shell, texts, categories, folds, settings)
+        found["cross_validation"] = _cross_validate(shell, texts, categories, folds, settings)
     digest = model.save(output)
-    shown = _summary(model, len(texts)) | {"seconds": round(seconds, 3), "model": str(output), "digest": digest}
+    shown = _summarize(model, len(texts)) | {"seconds": round(seconds, 3), "model": str(output), "digest": digest}
     _show(shell, model, shown, found, output)
 
 
@@ -92,31 +92,29 @@ def _train_there(
     output: Path,
 ) -> None:
     """Train on a cluster; the model is the same."""
-    from thresher.cli.cluster_options import joined_cluster, source_parts
+    from thresher.cli.cluster_options import connect_cluster, partition_source
     from thresher.cluster.training import fit
 
     start = time.perf_counter()
-    with joined_cluster(shell, options) as cluster:
-        parts = source_parts(read, data, labelled=True)
+    with connect_cluster(shell, options) as cluster:
+        parts = partition_source(read, data, labelled=True)
         with shell.progress() as progress:
             fit(model, parts, cluster, shared, progress=progress)
         seconds = time.perf_counter() - start
         digest = model.save(output)
         peaks = cluster.peaks()
-    shown = _summary(model, model.state.features.n_documents)
+    shown = _summarize(model, model.state.features.n_documents)
     shown |= {"seconds": round(seconds, 3), "model": str(output), "digest": digest, "partitions": len(parts)}
     _show(shell, model, shown | {"worker_peak_memory": peaks}, {}, output)
-    shell.remark(f"most memory of a worker: {', '.join(size_of(peak) for peak in sorted(peaks.values()))}")
+    shell.remark(f"most memory of a worker: {', '.join(format_size(peak) for peak in sorted(peaks.values()))}")
 
 
-def labelled_documents(shell: Shell, read: Read, source: str) -> "list[Document]":
+def read_labelled_documents(shell: Shell, read: Read, source: str) -> "list[Document]":
     """Return the documents of a source that has categories and text."""
-    return text_documents(shell, read(source, labelled=True))
+    return read_all_documents(shell, read(source, labelled=True))
 
 
-def _training_texts(
-    shell: Shell, read: Read, source: str, memory: int
-) -> "tuple[SpillingTexts, list[tuple[str, ...]]]":
+def _read_texts(shell: Shell, read: Read, source: str, memory: int) -> "tuple[SpillingTexts, list[tuple[str, ...]]]":
     """Return the texts of a source, in a temporary file if they are many, and the categories of each."""
     from thresher.rows.spilled import SpillingTexts
 
@@ -136,7 +134,7 @@ def _training_texts(
     return texts, categories
 
 
-def _cross_validated(
+def _cross_validate(
     shell: Shell, texts: "SpillingTexts", categories: list[tuple[str, ...]], folds: int, settings: Settings
 ) -> "Evaluation":
     from thresher.datasets.document import Document
@@ -151,7 +149,7 @@ def _cross_validated(
         return cross_validate(documents, folds=folds, preset=settings.preset, progress=progress, **given)
 
 
-def _summary(model: "Categorizer", n_documents: int) -> dict[str, Any]:
+def _summarize(model: "Categorizer", n_documents: int) -> dict[str, Any]:
     mistakes = model.state.learner.mistakes_
     return {
         "documents": n_documents,
@@ -189,4 +187,4 @@ def _show(
         from thresher.cli.evaluate import show_summary
 
         show_summary(shell, evaluation, name.replace("_", " "))
-    shell.say(f"Wrote {output} ({size_of(output.stat().st_size)}, digest {shown['digest'][:12]})")
+    shell.say(f"Wrote {output} ({format_size(output.stat().st_size)}, digest {shown['digest'][:12]})")

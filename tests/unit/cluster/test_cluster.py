@@ -38,7 +38,7 @@ from distributed.core import rpc
 from distributed.protocol.pickle import dumps
 
 from support.certificates import make_certificate
-from thresher.cli.cluster_options import joined_cluster
+from thresher.cli.cluster_options import connect_cluster
 from thresher.cli.console import Shell
 from thresher.cli.options import ClusterOptions
 from thresher.cluster import prediction
@@ -569,13 +569,13 @@ def test_a_scheduler_that_does_or_does_not_use_tls_is_named_in_one_line(
 
 
 def test_a_scheduler_without_tls_is_warned_about(secured: Secured, capsys: pytest.CaptureFixture[str]) -> None:
-    with joined_cluster(Shell(json=True, quiet=False), ClusterOptions(secured.tcp)):
+    with connect_cluster(Shell(json=True, quiet=False), ClusterOptions(secured.tcp)):
         lines = capsys.readouterr().err.splitlines()
     assert [line for line in lines if secured.tcp in line and "has no TLS" in line and "run code" in line] == lines[:1]
-    with joined_cluster(Shell(json=True, quiet=True), ClusterOptions(secured.tcp)):
+    with connect_cluster(Shell(json=True, quiet=True), ClusterOptions(secured.tcp)):
         assert capsys.readouterr().err == ""
     files = (secured.folder / "ca.pem", secured.folder / "own.pem", secured.folder / "own.key")
-    with joined_cluster(Shell(json=True, quiet=False), ClusterOptions(secured.tls, *files)):
+    with connect_cluster(Shell(json=True, quiet=False), ClusterOptions(secured.tls, *files)):
         assert "warning" not in capsys.readouterr().err
 
 

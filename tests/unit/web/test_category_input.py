@@ -11,7 +11,7 @@ from support.command_line import Run
 from support.served import Served, check_problem, known, new_model, served
 from support.worst import long_name
 from thresher import Categorizer
-from thresher.cli.console import visible
+from thresher.cli.console import visible_text
 from thresher.web.category_input import CategoryNames, check_visible
 from thresher.web.errors import Problem
 
@@ -132,8 +132,8 @@ def test_a_terminal_shows_letters_that_turn_others_around(tmp_path: Path, called
     assert "\\u202eevil\\u202c" in shown
     assert not set(shown) & set(TURNING)
     for letter in TURNING:
-        assert visible(f"a{letter}b") == Text(f"a\\u{ord(letter):04x}b")
-    assert visible("a\u200eb") == Text("a\u200eb")
+        assert visible_text(f"a{letter}b") == Text(f"a\\u{ord(letter):04x}b")
+    assert visible_text("a\u200eb") == Text("a\u200eb")
 
 
 def test_an_error_shows_letters_that_turn_others_around(tmp_path: Path, called: Run) -> None:
