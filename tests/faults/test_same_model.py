@@ -37,7 +37,7 @@ def teach_much(desk: JournaledModel) -> None:
 
 
 def test_live_restarted_and_replayed_models_are_one(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOTS_KEPT", 1000)
+    monkeypatch.setattr("thresher.journal.journaled_model.MAX_SNAPSHOTS", 1000)
     with JournaledModel(model) as desk:
         teach_much(desk)
         digest = desk.model.digest()

@@ -24,7 +24,7 @@ from support.worst import JSON, LINES, Request, send
 LONGEST = 10.0  # seconds
 IMPATIENT = """
 from thresher.web import server
-server._GRACE, server._PATIENCE, server._LONGEST_END = 1, 1.0, 3.0
+server._GRACE, server._PATIENCE, server._MAX_END = 1, 1.0, 3.0
 """
 SLOW = """
 import importlib, os, time

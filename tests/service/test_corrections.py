@@ -11,7 +11,7 @@ import pytest
 from support.corpora import made_up
 from support.served import Served, check_problem, names, new_model
 from thresher.journal.journaled_model import JournaledModel
-from thresher.web.category_input import MOST_COMPARED, CategoryNames
+from thresher.web.category_input import MAX_COMPARED, CategoryNames
 
 TEXTS = made_up(60, seed=1).texts
 
@@ -94,7 +94,7 @@ def test_of_very_many_categories_some_are_compared(monkeypatch: pytest.MonkeyPat
     many = [f"category number {i}" for i in range(20_000)]
     few, all = CategoryNames(["energy", "grain"]), CategoryNames([*many, "grain"])
     assert few.nearest("grian") == all.nearest("grian") == ["grain"]
-    assert compared == [2, MOST_COMPARED]
+    assert compared == [2, MAX_COMPARED]
 
 
 def test_create_category_makes_a_category(fresh: Served) -> None:

@@ -18,7 +18,7 @@ from support.bad_bodies import BODIES, CORRECTION, MARKER
 from support.served import LINES, SHARED, TOKENS, Served, all_at_once, check_problem, new_model, request, served
 from thresher.journal.journaled_model import JournaledModel, journal_folder
 from thresher.web import guards, server
-from thresher.web.guards import LARGEST_HEAD, MOST_HEADERS
+from thresher.web.guards import MAX_HEAD_BYTES, MAX_HEADERS
 
 REPEATS = number_of("THRESHER_REPEATS", 2000)
 JSON = {"Content-Type": "application/json"}
@@ -250,9 +250,9 @@ def test_too_many_and_too_large_headers_are_refused(unchanged: Served) -> None:
     check_problem(unchanged.exchange(request(unchanged, "GET", "/v1/model", X="a" * 65536)), 431)
     many = {f"X-{i}": "a" for i in range(1000)}
     check_problem(unchanged.exchange(request(unchanged, "GET", "/v1/model", b"", **many)), 431)
-    few = {f"X-{i}": "a" * 100 for i in range(MOST_HEADERS - 10)}
+    few = {f"X-{i}": "a" * 100 for i in range(MAX_HEADERS - 10)}
     assert unchanged.exchange(request(unchanged, "GET", "/v1/model", b"", **few)).status == 200
-    endless = request(unchanged, "GET", "/v1/model").removesuffix(b"\r\n") + b"X: " + b"a" * 10 * LARGEST_HEAD
+    endless = request(unchanged, "GET", "/v1/model").removesuffix(b"\r\n") + b"X: " + b"a" * 10 * MAX_HEAD_BYTES
     with suppress(ConnectionError):  # the service may close it before all was sent
         assert unchanged.exchange(endless).status == 400
 

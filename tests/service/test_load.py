@@ -76,7 +76,7 @@ def test_many_who_explain_keep_nobody_waiting_who_asks_for_little(loaded: Servic
 
 def test_a_line_of_slow_requests_ends_somewhere(fresh: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = fresh.service.workers.long
-    monkeypatch.setattr(pool, "longest_line", 2)
+    monkeypatch.setattr(pool, "max_waiting", 2)
     going_on = threading.Event()
     blocked = [pool.call(lambda: going_on.wait(30)) for _ in range(2)]
     while pool.waiting:
@@ -121,7 +121,7 @@ def test_a_page_of_corrections_ends_where_it_grows_long(
     fresh: Served, newest: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("thresher.web.routes.corrections._RECORDS_AT_ONCE", 2)
-    monkeypatch.setattr("thresher.web.routes.corrections._LONGEST_PAGE", 600)
+    monkeypatch.setattr("thresher.web.routes.corrections._MAX_PAGE_BYTES", 600)
     ids = [fresh.correct(text=f"plank {i}", accept=["metals"])["id"] for i in range(9)]
     place: dict[str, int] = {}
     pages = []

@@ -301,7 +301,7 @@ def test_what_does_not_fit_into_memory_is_refused_for_now(fresh: Served, monkeyp
         found = fresh.client().post("/v1/categorize", json={"text": "oil"})
     check_problem(found, 503)
     with monkeypatch.context() as patch:
-        patch.setattr("thresher.web.guards._bounded", without_memory)
+        patch.setattr("thresher.web.guards._limit_body", without_memory)
         found = fresh.client().post("/v1/categorize", json={"text": "oil"})
     check_problem(found, 503)
     with monkeypatch.context() as patch:
@@ -361,7 +361,7 @@ def test_many_answers_and_few_are_the_same_json(fresh: Served) -> None:
 
 
 def test_a_line_that_is_too_long_says_come_again(fresh: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fresh.service._writer, "longest_line", 3)
+    monkeypatch.setattr(fresh.service._writer, "max_waiting", 3)
     going_on, started = threading.Event(), threading.Event()
 
     def block() -> None:

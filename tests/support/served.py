@@ -209,7 +209,7 @@ def served(
 
     Meanwhile it is `polled`, and the test fails if /healthz is slow; not so where the test starves it.
     """
-    listening = server.bound_socket("127.0.0.1", 0)
+    listening = server.bind_socket("127.0.0.1", 0)
     port = listening.getsockname()[1]
     tokens = None if holders is None else Tokens(dict(holders))
     rules = Rules(hosts_of("127.0.0.1", port), tokens, frozenset(origins), rate)

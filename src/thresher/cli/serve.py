@@ -76,7 +76,7 @@ def serve(
     except ImportError as error:
         raise MissingPackageError(f"{error.name} is missing (pip install 'thresher[serve]')") from None
     shared = None if no_auth else check_token(token) if token else new_token()
-    with server.bound_socket(host, port) as listening:
+    with server.bind_socket(host, port) as listening:
         bound = listening.getsockname()[1]
         rules = _rules(host, bound, allow_host, allow_origin, shared, tokens, rate_limit)
         first, held_out = _prepare(shell, read, given, model, categories, holdout)

@@ -33,7 +33,7 @@ from thresher.journal.recovery import (
     private_mode,
     take_prepared,
 )
-from thresher.journal.replay import apply, apply_and_describe, change_categories, needed_features
+from thresher.journal.replay import apply, apply_and_describe, change_categories, select_needed_features
 from thresher.journal.snapshots import (
     SHARED,
     find_snapshots,
@@ -48,7 +48,7 @@ from thresher.journal.snapshots import (
 from thresher.model.explanations import Correction
 from thresher.text.analysers import Text
 
-SNAPSHOT_EVERY, SNAPSHOTS_KEPT = 1000, 2
+SNAPSHOT_EVERY, MAX_SNAPSHOTS = 1000, 2
 
 
 class CorrectionResult(NamedTuple):
@@ -94,11 +94,11 @@ class JournaledModel:
         anyway: bool = False,
     ) -> None:
         self.path = Path(model)
-        own = Path(folder or journal_folder(model))
-        take_prepared(own, self.path)
-        if not Journal.is_in(own):
-            check_missing(self.path, own, new)
-        self.journal = Journal(own, create=new is not False, anyway=anyway)
+        location = Path(folder or journal_folder(model))
+        take_prepared(location, self.path)
+        if not Journal.is_in(location):
+            check_missing(self.path, location, new)
+        self.journal = Journal(location, create=new is not False, anyway=anyway)
         self.remarks: list[str] = []
         self.failed_at = 0
         self.unwritten_effects: dict[int, dict[str, Any]] = {}  # not written to the journal yet
@@ -284,7 +284,7 @@ class JournaledModel:
         record = self._get_correction(seq)
         self._check_whole()
         first, _ = restore_newest(self.journal, self.remarks, before=1)
-        self.journal.forget_text(seq, needed_features(record, first))
+        self.journal.forget_text(seq, select_needed_features(record, first))
         self._remark_on_copies()
 
     def forget_correction(self, seq: int, user: str = "") -> None:
@@ -337,7 +337,7 @@ class JournaledModel:
         path = snapshot_path(self.journal.folder, self.position)
         note_snapshot(self.journal, self.position, self.model.save(path, mode=SHARED))
         self._snapshot_at = self._tried_at = self.position
-        for old in find_snapshots(self.journal.folder)[:-SNAPSHOTS_KEPT]:
+        for old in find_snapshots(self.journal.folder)[:-MAX_SNAPSHOTS]:
             if position_of(old) > 0:
                 old.unlink()
         return path

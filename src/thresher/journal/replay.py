@@ -85,7 +85,7 @@ def change_categories(model: Categorizer, body: dict[str, Any]) -> None:
     changes[body["change"]]()
 
 
-def needed_features(record: Record, first: Categorizer) -> list[tuple[str, int]]:
+def select_needed_features(record: Record, first: Categorizer) -> list[tuple[str, int]]:
     """Return the features of a correction that a replay needs, in their original order only where that matters.
 
     The order of features that the `first` model of the journal knows does not matter, so they are sorted. A replay may

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from thresher.errors import ParameterError
 
 ROLES = ("reader", "teacher", "admin")  # each includes the rights of those before it
-_SHORTEST = 8
+_MIN_LENGTH = 8
 
 
 class Holder(NamedTuple):
@@ -38,11 +38,11 @@ class Tokens:
 
     def holder(self, token: str) -> Holder | None:
         """Return the holder of a token, in constant time."""
-        given, found = token.encode("utf-8", "replace"), None
+        given, match = token.encode("utf-8", "replace"), None
         for known, holder in self._holders:
             if hmac.compare_digest(known, given):
-                found = holder
-        return found
+                match = holder
+        return match
 
 
 def new_token() -> str:
@@ -52,8 +52,8 @@ def new_token() -> str:
 
 def check_token(token: str) -> str:
     """Return a token that a header can carry, or raise a ParameterError."""
-    if len(token) < _SHORTEST or not token.isascii() or not token.isprintable() or " " in token:
-        raise ParameterError(f"a token must have {_SHORTEST} or more plain letters, digits and signs, without spaces")
+    if len(token) < _MIN_LENGTH or not token.isascii() or not token.isprintable() or " " in token:
+        raise ParameterError(f"a token must have {_MIN_LENGTH} or more plain letters, digits and signs, without spaces")
     return token
 
 
@@ -63,11 +63,11 @@ def read_tokens(path: str | os.PathLike[str]) -> dict[str, Holder]:
     if os.name == "posix" and file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise ParameterError("others than its owner may use it", path=file, hint=f"chmod 600 {file.name}")
     try:
-        found = tomllib.loads(file.read_text(encoding="utf-8"))
+        entries = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ParameterError(f"{error}", path=file) from None
     holders: dict[str, Holder] = {}
-    for name, entry in found.items():
+    for name, entry in entries.items():
         given = entry if isinstance(entry, dict) else {}
         role, token = given.get("role"), given.get("token")
         if role not in ROLES or not isinstance(token, str) or set(given) != {"role", "token"}:

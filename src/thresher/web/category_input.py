@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from thresher.web.errors import Problem
 
-MOST_COMPARED = 50  # names: comparing two takes long
-LONGEST_COMPARED = 60  # letters
+MAX_COMPARED = 50  # names: comparing two takes long
+MAX_COMPARED_LETTERS = 60  # letters
 _MARKS = frozenset("\u061c\u200e\u200f")  # invisible direction marks for single letters, which some scripts need
 _COUNTED = 64  # buckets in which letters and letter pairs are counted
 _AT_ONCE = 4096
@@ -40,10 +40,10 @@ class CategoryNames:
 
     @cached_property
     def _by_letters(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        names: dict[str, list[str]] = {}
         for name in self.names:
-            found.setdefault(name.casefold(), []).append(name)
-        return found
+            names.setdefault(name.casefold(), []).append(name)
+        return names
 
     @cached_property
     def _counts(self) -> NDArray[np.uint8]:
@@ -53,7 +53,7 @@ class CategoryNames:
     def __contains__(self, name: str) -> bool:
         return name in self._known
 
-    def known_name(self, name: str, *, create: bool) -> str:
+    def resolve(self, name: str, *, create: bool) -> str:
         """Return the stored form of a known name or, with `create`, of a new one."""
         new = clean(name)
         if name in self or new in self:
@@ -80,34 +80,34 @@ class CategoryNames:
 
     def nearest(self, name: str) -> list[str]:
         """Return the most similar names, compared by their beginnings; of many, only those that share most letters."""
-        name, names = name[:LONGEST_COMPARED], list(self.names)
-        if len(names) > MOST_COMPARED:
+        name, names = name[:MAX_COMPARED_LETTERS], list(self.names)
+        if len(names) > MAX_COMPARED:
             names = [names[i] for i in self._most_alike(name)]
         whole: dict[str, list[str]] = {}
         for other in names:
-            whole.setdefault(other[:LONGEST_COMPARED], []).append(other)
-        found = difflib.get_close_matches(name, list(whole), n=5, cutoff=0.5)
-        return [other for beginning in found for other in whole[beginning]][:5]
+            whole.setdefault(other[:MAX_COMPARED_LETTERS], []).append(other)
+        beginnings = difflib.get_close_matches(name, list(whole), n=5, cutoff=0.5)
+        return [other for beginning in beginnings for other in whole[beginning]][:5]
 
     def _most_alike(self, name: str) -> list[int]:
         """Return which names share most letters and letter pairs with this one, in their order."""
-        own, counts = _counts_of([name])[0], self._counts
+        letters, counts = _counts_of([name])[0], self._counts
         shared = np.concatenate(
             [
-                np.minimum(counts[first : first + _AT_ONCE], own).sum(axis=1, dtype=np.float32)
+                np.minimum(counts[first : first + _AT_ONCE], letters).sum(axis=1, dtype=np.float32)
                 for first in range(0, len(counts), _AT_ONCE)
             ]
         )
-        alike = shared / (counts.sum(axis=1, dtype=np.float32) + own.sum(dtype=np.float32))
-        best = np.argpartition(-alike, MOST_COMPARED)[:MOST_COMPARED]
+        alike = shared / (counts.sum(axis=1, dtype=np.float32) + letters.sum(dtype=np.float32))
+        best = np.argpartition(-alike, MAX_COMPARED)[:MAX_COMPARED]
         return sorted(best.tolist())
 
 
 def check_distinct(names: Sequence[str]) -> None:
     """Raise a Problem if two of these names differ only in capitals."""
-    found: dict[str, str] = {}
+    known: dict[str, str] = {}
     for name in names:
-        other = found.setdefault(name.casefold(), name)
+        other = known.setdefault(name.casefold(), name)
         if other != name:
             raise Problem(409, "two of these categories differ in capitals alone", nearest=[other])
 
@@ -121,12 +121,14 @@ def check_visible(name: str) -> None:
 
 def _counts_of(names: Sequence[str]) -> NDArray[np.uint8]:
     """Return how often each name's beginning has each letter and each letter pair, hashed into a few buckets."""
-    letters = np.array(names, dtype=f"U{LONGEST_COMPARED}").view(np.uint32).reshape(len(names), LONGEST_COMPARED)
+    letters = (
+        np.array(names, dtype=f"U{MAX_COMPARED_LETTERS}").view(np.uint32).reshape(len(names), MAX_COMPARED_LETTERS)
+    )
     pairs = letters[:, :-1] * np.uint32(31) + letters[:, 1:]
     rows = np.arange(len(names), dtype=np.int64)[:, np.newaxis] * 2 * _COUNTED
     placed = [
-        (rows + found % _COUNTED + shift)[there]
-        for found, there, shift in ((letters, letters > 0, 0), (pairs, letters[:, 1:] > 0, _COUNTED))
+        (rows + codes % _COUNTED + shift)[there]
+        for codes, there, shift in ((letters, letters > 0, 0), (pairs, letters[:, 1:] > 0, _COUNTED))
     ]
     counts = np.bincount(np.concatenate(placed), minlength=2 * _COUNTED * len(names))
     return counts.reshape(len(names), 2 * _COUNTED).astype(np.uint8)

@@ -41,7 +41,7 @@ class Commands:
         journaled_model = served.journaled_model
         known = journaled_model.journal.log.find(given.id)
         text = _text_of(served, given, known)
-        names = _stored_names(served, given, known)
+        names = _find_stored_names(served, given, known)
         correction = prepare_correction(
             journaled_model.model.state,
             given.id,
@@ -123,7 +123,7 @@ def _text_of(served: ServedModel, given: CorrectionIn, known: Record | None) -> 
     return given.text if given.text is not None else served.documents.get(str(given.document)).text
 
 
-def _stored_names(served: ServedModel, given: CorrectionIn, known: Record | None) -> dict[str, str]:
+def _find_stored_names(served: ServedModel, given: CorrectionIn, known: Record | None) -> dict[str, str]:
     """Return the names of a correction in their known form; for a repeated correction, as they were sent before."""
     accepted = {*given.accept, *(given.categories or ())}
     rejected = {*given.reject} - accepted
@@ -131,9 +131,9 @@ def _stored_names(served: ServedModel, given: CorrectionIn, known: Record | None
         sent = list_categories_in(known.body)
         return {name: name if name in sent else clean(name) for name in accepted | rejected}
     names = served.names_of(served.journaled_model.model)
-    stored = {name: names.known_name(name, create=given.create_category) for name in accepted}
+    stored = {name: names.resolve(name, create=given.create_category) for name in accepted}
     check_distinct([name for name in stored.values() if name not in names])
-    return stored | {name: names.known_name(name, create=False) for name in rejected}
+    return stored | {name: names.resolve(name, create=False) for name in rejected}
 
 
 def _check_seed_words(served: ServedModel, id: str, words: Sequence[str], names: list[str]) -> None:

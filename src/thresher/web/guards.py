@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from thresher.web.access_tokens import Holder, Tokens
 from thresher.web.errors import Problem, as_problem, busy
 from thresher.web.prometheus_metrics import RequestMetrics
-from thresher.web.request_models import LONGEST_BODY
+from thresher.web.request_models import MAX_BODY_BYTES
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -16,8 +16,8 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 DEADLINE = 15.0  # seconds for a whole body, or for the next part of a stream
-LONGEST_STREAM = 2**31  # bytes
-LARGEST_HEAD, MOST_HEADERS = 32_768, 100  # bytes, and number of headers
+MAX_STREAM_BYTES = 2**31  # bytes
+MAX_HEAD_BYTES, MAX_HEADERS = 32_768, 100  # bytes, and number of headers
 OPEN = frozenset({"/", "/healthz", "/readyz"})
 ASSETS = "/assets/"
 JSON, LINES = "application/json", "application/x-ndjson"
@@ -68,22 +68,22 @@ class Guard:
             return
         start, status, begun = time.perf_counter(), 500, False
         headers = dict(scope["headers"])
-        shared = self._shared(headers)
+        cors_headers = self._cors_headers(headers)
 
         async def answer(message: Message) -> None:
             nonlocal status, begun
             if message["type"] == "http.response.start":
                 status, begun = message["status"], True
-                message["headers"] = [*message.get("headers", ()), *HEADERS, *shared]
+                message["headers"] = [*message.get("headers", ()), *HEADERS, *cors_headers]
             await send(message)
 
         try:
             self._check(scope, headers)
-            if scope["method"] == "OPTIONS" and shared:
+            if scope["method"] == "OPTIONS" and cors_headers:
                 await answer({"type": "http.response.start", "status": 204})
                 await answer({"type": "http.response.body"})
             else:
-                await self.app(scope, _bounded(receive, headers), answer)
+                await self.app(scope, _limit_body(receive, headers), answer)
         except Problem as problem:
             await problem.response()(scope, receive, answer)
         except MemoryError as error:  # the body did not fit
@@ -138,7 +138,7 @@ class Guard:
             raise Problem(429, "too many requests", {"Retry-After": "1"})
         self._allowances[holder] = left - 1, now
 
-    def _shared(self, headers: dict[bytes, bytes]) -> list[tuple[bytes, bytes]]:
+    def _cors_headers(self, headers: dict[bytes, bytes]) -> list[tuple[bytes, bytes]]:
         origin = headers.get(b"origin", b"")
         if origin.decode("latin-1") not in self.rules.origins:
             return []
@@ -159,8 +159,8 @@ def _check_head(headers: list[tuple[bytes, bytes]]) -> None:
 
     Some programs would read the first of two equal headers, and some the last.
     """
-    if len(headers) > MOST_HEADERS or sum(len(name) + len(value) for name, value in headers) > LARGEST_HEAD:
-        raise Problem(431, f"a request may have {MOST_HEADERS} headers, and {LARGEST_HEAD:,} bytes of them")
+    if len(headers) > MAX_HEADERS or sum(len(name) + len(value) for name, value in headers) > MAX_HEAD_BYTES:
+        raise Problem(431, f"a request may have {MAX_HEADERS} headers, and {MAX_HEAD_BYTES:,} bytes of them")
     names = [name for name, _ in headers]
     if len(set(names)) < len(names) and any(names.count(name) > 1 for name in _ONCE):
         raise Problem(400, "a header occurs twice")
@@ -172,7 +172,7 @@ def _is_stream(headers: dict[bytes, bytes]) -> bool:
 
 def _check_length(headers: dict[bytes, bytes]) -> None:
     length = headers.get(b"content-length", b"0")
-    most = LONGEST_STREAM if _is_stream(headers) else LONGEST_BODY
+    most = MAX_STREAM_BYTES if _is_stream(headers) else MAX_BODY_BYTES
     if not length.isdigit() or int(length[:20]) > most:
         raise Problem(413, f"a body may have {most:,} bytes")
     if headers.get(b"content-encoding", b"identity").lower() != b"identity":
@@ -187,10 +187,10 @@ def check_kind(headers: Iterable[tuple[bytes, bytes]]) -> None:
         raise Problem(415, f"a body must be {JSON}, in UTF-8")
 
 
-def _bounded(receive: Receive, headers: dict[bytes, bytes]) -> Receive:
+def _limit_body(receive: Receive, headers: dict[bytes, bytes]) -> Receive:
     """Return a `receive` that limits the size of a body and the time for it."""
     stream = _is_stream(headers)
-    most, seen, end = LONGEST_STREAM if stream else LONGEST_BODY, 0, time.monotonic() + DEADLINE
+    most, seen, end = MAX_STREAM_BYTES if stream else MAX_BODY_BYTES, 0, time.monotonic() + DEADLINE
     whole = False
 
     async def next_part() -> Message:

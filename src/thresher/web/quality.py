@@ -52,9 +52,9 @@ def measure(
     whole = evaluate(model, list(holdout)) if holdout else evaluate_kept(model)
     whole = whole.of_categories(model.categories)
     left = np.array([number for number in range(len(whole.ids)) if number not in taught], dtype=np.int64)
-    found = whole.of_documents(left) if taught else whole
-    rows = {row["category"]: row for row in found.summary()["per_category"]} if len(left) else {}
-    return Quality(position, whole, left, found, rows)
+    untaught = whole.of_documents(left) if taught else whole
+    rows = {row["category"]: row for row in untaught.summary()["per_category"]} if len(left) else {}
+    return Quality(position, whole, left, untaught, rows)
 
 
 def evaluate_kept(model: Categorizer) -> Evaluation:
@@ -74,15 +74,15 @@ def curve(quality: Quality, category: str, threshold: float) -> list[dict[str, f
     truth, scores = quality.evaluation.truth[:, number], quality.evaluation.scores[:, number]
     if not truth.any():
         return []
-    found = metrics.precision_recall_curve(scores, truth)
-    below = np.append(found.thresholds[1:], found.thresholds[-1] - 0.1)  # scores above it are accepted
-    between = np.where((below <= 1) & (found.thresholds > 1), 1.0, (found.thresholds + below) / 2)
-    at = np.unique(np.linspace(0, len(found.thresholds) - 1, min(_POINTS, len(found.thresholds))).astype(np.int64))
+    rates = metrics.precision_recall_curve(scores, truth)
+    below = np.append(rates.thresholds[1:], rates.thresholds[-1] - 0.1)  # scores above it are accepted
+    between = np.where((below <= 1) & (rates.thresholds > 1), 1.0, (rates.thresholds + below) / 2)
+    at = np.unique(np.linspace(0, len(rates.thresholds) - 1, min(_POINTS, len(rates.thresholds))).astype(np.int64))
     points = [
         {
             "threshold": float(between[i]) - 1 + threshold,
-            "precision": float(found.precision[i]),
-            "recall": float(found.recall[i]),
+            "precision": float(rates.precision[i]),
+            "recall": float(rates.recall[i]),
         }
         for i in at
     ]

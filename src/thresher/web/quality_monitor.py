@@ -108,12 +108,12 @@ class QualityMonitor:
             if not published.model.categories or not published.model.state.learner.is_fitted:
                 return None
             measured = quality.measure(
-                published.model, published.position, self._held_out_now(published), published.taught
+                published.model, published.position, self._rename_categories(published), published.taught
             )
             published.measures.last = measured
         return measured
 
-    def _held_out_now(self, published: PublishedModel) -> list[Document]:
+    def _rename_categories(self, published: PublishedModel) -> list[Document]:
         """Return the held-out documents with the current names of their categories."""
         known = set(published.model.categories)
         documents = []

@@ -21,9 +21,9 @@ from thresher.journal.event_log import MAX_ID_LENGTH
 from thresher.support import strict_json
 from thresher.web.errors import Problem
 
-LONGEST_BODY = 1_000_000  # bytes
-MOST_CATEGORIES = 1000  # that one correction names
-MOST_FIELDS = 1000  # that one document has
+MAX_BODY_BYTES = 1_000_000  # bytes
+MAX_CATEGORIES = 1000  # that one correction names
+MAX_FIELDS = 1000  # that one document has
 _MAX_DIGITS = 18  # of a whole number, so that it has 64 bits
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -57,12 +57,12 @@ class Body(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        found = handler.resolve_ref_schema(handler(core_schema))
+        schema = handler.resolve_ref_schema(handler(core_schema))
         for form in sorted(map(sorted, cls.forms)):
             absent = {name: {"const": default} for name, default in _defaults(cls).items() if name not in form}
             given = {name: {"not": {"const": _defaults(cls)[name]}} for name in form}
-            found.setdefault("anyOf", []).append({"required": form, "properties": given | absent})
-        return found
+            schema.setdefault("anyOf", []).append({"required": form, "properties": given | absent})
+        return schema
 
 
 @cache
@@ -81,16 +81,16 @@ def _whole(number: Any) -> Any:
 
 def _few(fields: Any) -> Any:
     """Return fields if they are not too many; pydantic itself looks at all of them first."""
-    if isinstance(fields, dict) and len(fields) > MOST_FIELDS:
+    if isinstance(fields, dict) and len(fields) > MAX_FIELDS:
         raise PydanticCustomError("too_many", "there are too many fields")
     return fields
 
 
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH)]
 Id = Annotated[str, Field(min_length=1, max_length=MAX_ID_LENGTH)]
-Text = str | Annotated[dict[str, str], Field(max_length=MOST_FIELDS), BeforeValidator(_few)]
+Text = str | Annotated[dict[str, str], Field(max_length=MAX_FIELDS), BeforeValidator(_few)]
 User = Annotated[str, Field(max_length=MAX_ID_LENGTH)]
-Names = Annotated[list[Name], Field(max_length=MOST_CATEGORIES)]
+Names = Annotated[list[Name], Field(max_length=MAX_CATEGORIES)]
 
 
 class DocumentIn(Body):

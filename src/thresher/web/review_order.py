@@ -133,13 +133,13 @@ def find_disagreements(said: list[dict[str, Any]]) -> list[str]:
     accepted: dict[str, dict[str, bool]] = {}
     complete: dict[str, set[str]] = {}
     for one in said:
-        own = accepted.setdefault(one["user"], {})
+        verdicts = accepted.setdefault(one["user"], {})
         if one["categories"] is not None:
-            own.clear()
-            own |= dict.fromkeys(one["categories"], True)
+            verdicts.clear()
+            verdicts |= dict.fromkeys(one["categories"], True)
             complete[one["user"]] = set(one["categories"])
-        own |= dict.fromkeys(one["accept"], True) | dict.fromkeys(one["reject"], False)
-    names = {name for own in accepted.values() for name in own}
+        verdicts |= dict.fromkeys(one["accept"], True) | dict.fromkeys(one["reject"], False)
+    names = {name for verdicts in accepted.values() for name in verdicts}
     for user in complete:
         accepted[user] = dict.fromkeys(names, False) | accepted[user]
-    return sorted(name for name in names if len({own[name] for own in accepted.values() if name in own}) > 1)
+    return sorted(name for name in names if len({each[name] for each in accepted.values() if name in each}) > 1)

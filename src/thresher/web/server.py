@@ -24,13 +24,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from thresher.journal.database import ADDRESS
 from thresher.support.atomic_file import whole_file
 from thresher.web.app import create_app
-from thresher.web.guards import DEADLINE, LARGEST_HEAD, Rules
+from thresher.web.guards import DEADLINE, MAX_HEAD_BYTES, Rules
 from thresher.web.service import Service
 
 _GRACE = 5  # seconds for requests to finish
 _PATIENCE = 2.0  # more seconds for the call that is being written
 _ROOM = 2**22  # bytes: creating the routes takes half of it
-_LONGEST_END = 9.0  # seconds in total, including the model file: supervisors kill the process a second later
+_MAX_END = 9.0  # seconds in total, including the model file: supervisors kill the process a second later
 
 
 class PromptProtocol(H11Protocol):
@@ -141,7 +141,7 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def bound_socket(host: str, port: int) -> socket.socket:
+def bind_socket(host: str, port: int) -> socket.socket:
     """Return a listening socket for the service; port 0 picks a free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sets TCP_NODELAY only on sockets declared as TCP. Otherwise small answers wait 40 ms for an ACK.
@@ -170,16 +170,16 @@ def serve(
     failures: list[BaseException] = []
     running: list[Server] = []
 
-    def ended(error: BaseException) -> None:
+    def stop(error: BaseException) -> None:
         failures.append(error)
         for one in running:
             one.should_exit = True
 
-    service = make_service(ended)
+    service = make_service(stop)
     config = _new_config(service, rules)
     service.begin()  # only now: it may leave no memory for the routes
 
-    def opened(done: "Future[None]") -> None:
+    def announce_ready(done: "Future[None]") -> None:
         if done.exception() is not None:
             return
         gc.collect()
@@ -187,10 +187,10 @@ def serve(
         try:
             ready(service)
         except BaseException as error:  # the address and token would be unknown to the user
-            ended(error)
+            stop(error)
 
     # The service is ready only when it can be reached, so `ready` is not called before.
-    running.append(Server(config, lambda: service.opening.add_done_callback(opened)))
+    running.append(Server(config, lambda: service.opening.add_done_callback(announce_ready)))
     try:
         if not failures:
             running[0].run(sockets=[listening])
@@ -198,7 +198,7 @@ def serve(
         listening.close()
         try:
             since = running[0].ending_since or time.monotonic()
-            service.close(_PATIENCE, max(_LONGEST_END - _PATIENCE - (time.monotonic() - since), 0))
+            service.close(_PATIENCE, max(_MAX_END - _PATIENCE - (time.monotonic() - since), 0))
         finally:
             if failures:  # the reason, even if a signal or a lack of memory occurs during shutdown
                 raise failures[0]
@@ -210,7 +210,7 @@ def _new_config(service: Service, rules: Rules) -> uvicorn.Config:
     return uvicorn.Config(
         create_app(service, rules), http=PromptProtocol, loop="asyncio", ws="none", lifespan="off", access_log=False,
         log_level="error", server_header=False, limit_concurrency=500, timeout_keep_alive=5,
-        timeout_graceful_shutdown=_GRACE, h11_max_incomplete_event_size=LARGEST_HEAD, proxy_headers=False,
+        timeout_graceful_shutdown=_GRACE, h11_max_incomplete_event_size=MAX_HEAD_BYTES, proxy_headers=False,
     )  # fmt: skip
 
 

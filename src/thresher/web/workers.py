@@ -27,7 +27,7 @@ class Workers:
         The number of threads.
     name : str
         The prefix of the threads' names.
-    longest_line : int
+    max_waiting : int
         The number of calls that may wait; more are refused with status 503.
     too_many : str
         The message of that refusal.
@@ -39,13 +39,13 @@ class Workers:
         self,
         count: int,
         name: str,
-        longest_line: int,
+        max_waiting: int,
         too_many: str = "too many requests of this kind wait already",
         failed: Callable[[BaseException], None] = lambda error: None,
     ) -> None:
         self._line: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
         self._changed = threading.Condition()
-        self.longest_line, self._too_many, self._failed, self._ending = longest_line, too_many, failed, False
+        self.max_waiting, self._too_many, self._failed, self._ending = max_waiting, too_many, failed, False
         self._threads = [threading.Thread(target=self._run, name=f"{name}-{i}", daemon=True) for i in range(count)]
         try:
             for thread in self._threads:
@@ -66,9 +66,9 @@ class Workers:
         with self._changed:
             if self._ending:
                 raise busy("the service is ending")
-            if len(self._line) >= self.longest_line:  # drop the calls of clients that have left
+            if len(self._line) >= self.max_waiting:  # drop the calls of clients that have left
                 self._line = deque(one for one in self._line if not one[0].cancelled())
-            if len(self._line) >= self.longest_line:
+            if len(self._line) >= self.max_waiting:
                 raise busy(self._too_many)
             self._line.append((future, function))
             self._changed.notify()

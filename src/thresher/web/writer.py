@@ -5,7 +5,7 @@ from concurrent.futures import Future
 
 from thresher.web.workers import Workers
 
-LONGEST_LINE = 1000
+MAX_WAITING = 1000
 
 
 class Writer(Workers):
@@ -18,7 +18,7 @@ class Writer(Workers):
     """
 
     def __init__(self, failed: Callable[[BaseException], None]) -> None:
-        super().__init__(1, "writer", LONGEST_LINE, f"{LONGEST_LINE} corrections wait already", failed)
+        super().__init__(1, "writer", MAX_WAITING, f"{MAX_WAITING} corrections wait already", failed)
 
     def end(self, last: Callable[[], None], patience: float | None = None, last_patience: float | None = None) -> bool:
         """Finish the waiting calls, then call `last` and end; later calls are refused.

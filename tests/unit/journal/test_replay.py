@@ -11,7 +11,7 @@ from thresher.errors import TextError
 from thresher.journal.journaled_model import JournaledModel
 from thresher.journal.prepared_correction import PreparedCorrection, digest_features, prepare_record
 from thresher.journal.record import Record
-from thresher.journal.replay import apply, apply_and_describe, change_categories, find_mistakes, needed_features
+from thresher.journal.replay import apply, apply_and_describe, change_categories, find_mistakes, select_needed_features
 from thresher.model.explanations import Correction
 from thresher.text.vectorizer import FeatureCounts
 
@@ -208,11 +208,11 @@ def test_a_replay_needs_all_features_and_the_order_of_those_that_the_first_model
     model.state.features.max_features = first.state.features.max_features = room
     model.learn(text, ["metal"])
     record = correction(text, model.state.features.count_features(text), accept=["metal"], reject=[])
-    needed = needed_features(record, first)
+    needed = select_needed_features(record, first)
     assert needed == [("and", 1), ("gold", 1), ("silver", 1), ("zinc", 2), ("ore", 1), ("dust", 1)]
     apply(first, record, prepared(first, record._replace(text=None, features=needed)))
     assert first.digest() == model.digest()
-    assert needed_features(record._replace(undone_by=9), taught()) == []
+    assert select_needed_features(record._replace(undone_by=9), taught()) == []
 
 
 def test_undo_gives_the_same_model_though_a_text_was_forgotten_while_the_vocabulary_was_full(tmp_path: Path) -> None:

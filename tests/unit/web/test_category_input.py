@@ -35,8 +35,8 @@ def test_a_thousand_new_names_are_checked_against_many_with_one_look_at_each() -
     Counted.looks = 0
     start = time.process_time()
     for i in range(1000):
-        assert names.known_name(f" new {i}", create=True) == f"new {i}"
-        assert names.known_name(f"category {i}", create=False) == f"category {i}"
+        assert names.resolve(f" new {i}", create=True) == f"new {i}"
+        assert names.resolve(f"category {i}", create=False) == f"category {i}"
     assert Counted.looks == MANY
     assert time.process_time() - start < 1
 

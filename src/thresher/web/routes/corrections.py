@@ -26,7 +26,7 @@ from thresher.web.routes.shared import (
 from thresher.web.service import Service
 
 _RECORDS_AT_ONCE = 50
-_LONGEST_PAGE = 4_000_000  # bytes after which a page of corrections ends
+_MAX_PAGE_BYTES = 4_000_000  # bytes after which a page of corrections ends
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
@@ -100,7 +100,7 @@ async def _read_page(
         some = partial(service.queries.list_corrections, count, after, before, newest)
         page = await read_journal(request, service, some)
         encoded += await compute(request, service.workers.quick, partial(_encode_each, page["corrections"]))
-        if page["next"] is None or len(encoded) == limit or sum(map(len, encoded)) > _LONGEST_PAGE:
+        if page["next"] is None or len(encoded) == limit or sum(map(len, encoded)) > _MAX_PAGE_BYTES:
             return b'{"corrections":[' + b",".join(encoded) + b"]," + encode({"next": page["next"]})[1:]
         after, before = (None, page["next"]) if newest or before is not None else (page["next"], None)
 

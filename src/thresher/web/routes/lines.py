@@ -65,18 +65,18 @@ async def line_batches(request: Request) -> AsyncIterator[Batch]:
             number += len(few.lines)
             if any(line.strip() for line in few.lines):
                 yield few
-        if len(rest) > request_models.LONGEST_BODY:
+        if len(rest) > request_models.MAX_BODY_BYTES:
             raise _too_long(number)
     if rest.strip():
         yield Batch(number, [bytes(rest)])
 
 
 def _too_long(number: int) -> Problem:
-    return Problem(413, f"line {number} is longer than {request_models.LONGEST_BODY:,} bytes")
+    return Problem(413, f"line {number} is longer than {request_models.MAX_BODY_BYTES:,} bytes")
 
 
 def _parse_line(line: bytes, number: int) -> Any:
-    if len(line) > request_models.LONGEST_BODY:
+    if len(line) > request_models.MAX_BODY_BYTES:
         raise _too_long(number)
     try:
         return request_models.parse(line)

@@ -45,7 +45,7 @@ async def make_refusal(request: Request, error: Exception) -> Response:
     if isinstance(error, ThresherError | MemoryError):
         return as_problem(error).response()
     if isinstance(error, HTTPException) and error.status_code == 405:
-        return Problem(405, "method not allowed", {"Allow": _allowed_methods(request)}).response()
+        return Problem(405, "method not allowed", {"Allow": _list_allowed_methods(request)}).response()
     if isinstance(error, HTTPException):
         return Problem(error.status_code, str(error.detail).lower(), dict(error.headers or {})).response()
     if isinstance(error, RequestValidationError):
@@ -118,12 +118,12 @@ def encode_documents(documents: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     """Yield each of many documents as JSON, encoded with orjson, which is ten times as fast."""
     count = _ENCODED_AT_ONCE
     for document in documents:
-        own = len(document["categories"]) + 1
-        count += own
+        entries = len(document["categories"]) + 1
+        count += entries
         if count > _ENCODED_AT_ONCE:
             _require_room()
-            count = own
-        yield encode(document) if "explanations" in document or own > _ENCODED_AT_ONCE else orjson.dumps(document)
+            count = entries
+        yield encode(document) if "explanations" in document or entries > _ENCODED_AT_ONCE else orjson.dumps(document)
 
 
 def _require_room() -> None:
@@ -233,7 +233,7 @@ class Route(APIRoute):
         return check_and_answer
 
 
-def _allowed_methods(request: Request) -> str:
+def _list_allowed_methods(request: Request) -> str:
     """Return the methods that the routes of a path accept."""
     methods: set[str] = set()
     for one in request.app.router.routes:
