@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.audit.label_errors import FEW_DOCUMENTS, Judged, Suspect, judge
-from thresher.audit.near_duplicates import Links, groups, linked
+from thresher.audit.label_errors import MIN_DOCUMENTS, Judgement, Suspect, judge
+from thresher.audit.near_duplicates import Links, find_links, group_links
 from thresher.datasets.category_names import normalize_categories
 from thresher.datasets.document import Document
 from thresher.errors import DataError, TextError
@@ -147,8 +147,8 @@ class Audit:
             "overlaps": self.overlaps,
             "remarks": self.remarks,
         }
-        counts = {name: len(found) for name, found in lists.items()}
-        kinds = {kind: sum(found.kind == kind for found in self.findings) for kind in ("missing", "wrong")}
+        counts = {name: len(entries) for name, entries in lists.items()}
+        kinds = {kind: sum(finding.kind == kind for finding in self.findings) for kind in ("missing", "wrong")}
         differing = sum(group.categories_differ for group in self.duplicates)
         return {
             "documents": self.documents,
@@ -157,7 +157,7 @@ class Audit:
             "without_categories": self.without_categories,
             "without_text": self.without_text[:top],
             "counts": counts | kinds | {"duplicates_that_differ": differing, "without_text": len(self.without_text)},
-            **{name: [entry._asdict() for entry in found[:top]] for name, found in lists.items()},
+            **{name: [entry._asdict() for entry in entries[:top]] for name, entries in lists.items()},
             "notes": self.notes,
         }
 
@@ -201,9 +201,9 @@ def audit(
     chosen = ModelSettings.complete(preset, {"max_passes": PASSES} | settings | {"folds": folds, "seed": seed})
     named = _category_sets(training)
     texts = [document.content for document in training + held_out]
-    links, empty = _compared(texts, chosen.parameters.n_threads, progress)
+    links, empty = _find_near_duplicates(texts, chosen.parameters.n_threads, progress)
     notes: list[str] = []
-    judged = _judged(chosen, texts[: len(training)], named, notes, progress)
+    judged = _judge_labels(chosen, texts[: len(training)], named, notes, progress)
     return Audit(
         documents=len(training),
         categories=len({name for names in named for name in names}),
@@ -231,15 +231,15 @@ def _category_sets(training: list[Document]) -> list[list[str]]:
 # -- doubtful labels ---------------------------------------------------------------------------------------------------
 
 
-def _judged(
+def _judge_labels(
     settings: ModelSettings, texts: list[Text], named: list[list[str]], notes: list[str], progress: Report | None
-) -> Judged:
+) -> Judgement:
     """Return the suspects and the break-even point of each category; if none can be judged, add why to `notes`."""
     try:
         return judge(settings, texts, named, notes, progress)
     except TextError as error:
         notes.append(f"labels were not judged: {error}")
-        return Judged([], {})
+        return Judgement([], {})
 
 
 def _finding(document: Document, suspect: Suspect) -> Finding:
@@ -249,14 +249,16 @@ def _finding(document: Document, suspect: Suspect) -> Finding:
 # -- near-duplicates ---------------------------------------------------------------------------------------------------
 
 
-def _compared(texts: list[Text], n_threads: int | None, progress: Report | None) -> tuple[Links, NDArray[np.bool_]]:
+def _find_near_duplicates(
+    texts: list[Text], n_threads: int | None, progress: Report | None
+) -> tuple[Links, NDArray[np.bool_]]:
     """Return which texts have nearly the same words and word pairs, and which texts have no words."""
     try:
         rows = TextFeatures(_COMPARED, 1, 2**31 - 1, n_threads).fit(texts)
     except TextError:  # no text has a word
         none = Links(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
         return none, np.ones(len(texts), dtype=np.bool_)
-    links = linked(rows)
+    links = find_links(rows)
     if progress is not None:
         progress(Step("compare", len(texts), len(texts)))
     return links, np.diff(rows.indptr) == 0
@@ -265,13 +267,13 @@ def _compared(texts: list[Text], n_threads: int | None, progress: Report | None)
 def _duplicates(training: list[Document], named: list[list[str]], links: Links) -> list[Duplicates]:
     """Return the groups among the training documents, those with differing categories first, then the most similar."""
     inside = links.second < len(training)
-    found = []
-    for numbers, alike in groups(Links._make(array[inside] for array in links)):
+    duplicates = []
+    for numbers, alike in group_links(Links._make(array[inside] for array in links)):
         members, categories = [training[i] for i in numbers], [named[i] for i in numbers]
         differ = any(names != categories[0] for names in categories)
         ids, places = [document.id for document in members], [document.place for document in members]
-        found.append(Duplicates(numbers, ids, places, alike, categories, differ))
-    return sorted(found, key=lambda group: (not group.categories_differ, -group.alike, group.numbers))
+        duplicates.append(Duplicates(numbers, ids, places, alike, categories, differ))
+    return sorted(duplicates, key=lambda group: (not group.categories_differ, -group.alike, group.numbers))
 
 
 def _overlaps(training: list[Document], held_out: list[Document], links: Links) -> list[Overlap]:
@@ -279,11 +281,11 @@ def _overlaps(training: list[Document], held_out: list[Document], links: Links) 
     best: dict[int, tuple[float, int]] = {}
     for first, second, alike in _across(links, len(training)):
         best[second] = max(best.get(second, (0.0, 0)), (alike, -first))
-    found = [
+    overlaps = [
         Overlap(second - len(training), held_out[second - len(training)].id, -first, training[-first].id, alike)
         for second, (alike, first) in best.items()
     ]
-    return sorted(found, key=lambda overlap: (-overlap.alike, overlap.test_number))
+    return sorted(overlaps, key=lambda overlap: (-overlap.alike, overlap.test_number))
 
 
 def _across(links: Links, n_training: int) -> list[tuple[int, int, float]]:
@@ -307,14 +309,14 @@ def _remarks(named: list[list[str]], break_evens: dict[str, float]) -> list[Cate
         for name in names:
             documents.setdefault(name, []).append(number)
     sizes = {name: len(documents[name]) for name in sorted(documents)}
-    few = [CategoryRemark("few", [name], size) for name, size in sizes.items() if size < FEW_DOCUMENTS]
+    few = [CategoryRemark("few", [name], size) for name, size in sizes.items() if size < MIN_DOCUMENTS]
     poor = [
         CategoryRemark("poor", [name], sizes[name], value)
         for name, value in sorted(break_evens.items(), key=lambda entry: (entry[1], entry[0]))
         if value < POOR_BREAK_EVEN
     ]
-    together = _shared({name: tuple(documents[name]) for name, size in sizes.items() if size > 1})
-    spelled = _shared({name: "".join(name.casefold().split()) for name in sizes})
+    together = _group_by_value({name: tuple(documents[name]) for name, size in sizes.items() if size > 1})
+    spelled = _group_by_value({name: "".join(name.casefold().split()) for name in sizes})
     return [
         *(CategoryRemark("same name", names, sum(sizes[name] for name in names)) for names in spelled),
         *(CategoryRemark("same documents", names, sizes[names[0]]) for names in together),
@@ -323,13 +325,13 @@ def _remarks(named: list[list[str]], break_evens: dict[str, float]) -> list[Cate
     ]
 
 
-def _shared(values: dict[str, Any]) -> list[list[str]]:
+def _group_by_value(values: dict[str, Any]) -> list[list[str]]:
     """Return the groups of names that have the same value.
 
-    >>> _shared({"oil": 1, "Oil": 1, "grain": 2})
+    >>> _group_by_value({"oil": 1, "Oil": 1, "grain": 2})
     [['oil', 'Oil']]
     """
     names: dict[Any, list[str]] = {}
     for name, value in values.items():
         names.setdefault(value, []).append(name)
-    return [found for found in names.values() if len(found) > 1]
+    return [group for group in names.values() if len(group) > 1]

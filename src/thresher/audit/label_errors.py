@@ -32,9 +32,9 @@ from thresher.text.vectorizer import TextFeatures
 
 Ints = NDArray[np.int64]
 
-FEW_DOCUMENTS = 5
-MOST_JUDGED = 10**8  # limit for documents x categories
-MOST_WORDS = 5
+MIN_DOCUMENTS = 5
+MAX_JUDGED = 10**8  # limit for documents x categories
+MAX_WORDS = 5
 LEFT_OUT = 0.02  # share of documents, the most suspicious, that the second round does not learn from
 OTHER_SIDE = 0.5
 
@@ -50,7 +50,7 @@ class Suspect(NamedTuple):
     words: list[tuple[str, float]]
 
 
-class Judged(NamedTuple):
+class Judgement(NamedTuple):
     """The suspects, the worst first, and the break-even point of each judged category on held-out documents."""
 
     suspects: list[Suspect]
@@ -76,22 +76,22 @@ class Doubts(NamedTuple):
 
 def judge(
     settings: ModelSettings, texts: list[Text], named: list[list[str]], notes: list[str], report: Report | None
-) -> Judged:
+) -> Judgement:
     """Return the doubtful labels of the texts, or raise a TextError that says why none can be judged.
 
     If only some are judged, `notes` says which.
     """
     _check_enough(len(texts), settings.folds)
-    names = _judged_names(named, notes)
+    names = _select_categories(named, notes)
     features = TextFeatures(settings.analyser, settings.min_count, settings.max_features, settings.parameters.n_threads)
     rows = features.fit(texts)
     present = np.flatnonzero(np.diff(rows.indptr))
     _check_enough(len(present), settings.folds)
-    collection = _collection(settings, select_rows(rows, present), [named[i] for i in present], names)
-    scores, doubts = _judgements(settings, collection, report)
+    collection = _make_collection(settings, select_rows(rows, present), [named[i] for i in present], names)
+    scores, doubts = _judge_twice(settings, collection, report)
     probabilities, disagrees = _probabilities(doubts, scores, collection.truth, settings.parameters.theta)
-    suspects = compress(_named(doubts, collection.truth, probabilities, names, features), disagrees)
-    return Judged(
+    suspects = compress(_make_suspects(doubts, collection.truth, probabilities, names, features), disagrees)
+    return Judgement(
         [suspect._replace(document=int(present[suspect.document])) for suspect in suspects],
         _break_evens(scores, collection.truth, names),
     )
@@ -102,25 +102,25 @@ def _check_enough(n_documents: int, n_folds: int) -> None:
         raise TextError(f"{n_documents} documents with words are fewer than {n_folds} folds")
 
 
-def _judged_names(named: list[list[str]], notes: list[str]) -> list[str]:
+def _select_categories(named: list[list[str]], notes: list[str]) -> list[str]:
     """Return the categories with enough documents, in order; only the largest if all would not fit in memory."""
     counts = Counter(name for names in named for name in names)
-    enough = sorted((name for name in counts if counts[name] >= FEW_DOCUMENTS), key=lambda name: (-counts[name], name))
+    enough = sorted((name for name in counts if counts[name] >= MIN_DOCUMENTS), key=lambda name: (-counts[name], name))
     if not enough:
-        raise TextError(f"no category has {FEW_DOCUMENTS} documents")
-    most = max(MOST_JUDGED // len(named), 1)
+        raise TextError(f"no category has {MIN_DOCUMENTS} documents")
+    most = max(MAX_JUDGED // len(named), 1)
     if len(enough) > most:
         notes.append(f"only the labels of the {most} largest categories were judged, of {len(enough)}")
     return sorted(enough[:most])
 
 
-def _collection(settings: ModelSettings, rows: Rows, named: list[list[str]], names: list[str]) -> Collection:
+def _make_collection(settings: ModelSettings, rows: Rows, named: list[list[str]], names: list[str]) -> Collection:
     labels = number_categories(named, names)
     strong, _ = strengthen(settings.replace({"bias": 0.0}), rows)
     return Collection(strong, labels, as_truth(labels, len(names)))
 
 
-def _suspicions(scores: Scores, truth: Truth, theta: float) -> Scores:
+def _compute_suspicions(scores: Scores, truth: Truth, theta: float) -> Scores:
     """Return the suspicion of each label, given or not; minus infinity if the model agrees with the label.
 
     The other side of a category that is not given are the given ones, and vice versa. The strongest doubt about that
@@ -135,7 +135,7 @@ def _suspicions(scores: Scores, truth: Truth, theta: float) -> Scores:
     return np.where(against > 0, against + np.float32(OTHER_SIDE) * other_side, nothing)
 
 
-def _worst(suspicions: Scores) -> Truth:
+def _find_worst(suspicions: Scores) -> Truth:
     """Return which documents the second round leaves out: the most suspicious, if the model doubts them at all."""
     worst = suspicions.max(axis=1)
     chosen = np.zeros(len(worst), dtype=np.bool_)
@@ -144,36 +144,35 @@ def _worst(suspicions: Scores) -> Truth:
     return chosen
 
 
-def _judgements(settings: ModelSettings, collection: Collection, report: Report | None) -> tuple[Scores, Doubts]:
+def _judge_twice(settings: ModelSettings, collection: Collection, report: Report | None) -> tuple[Scores, Doubts]:
     """Return held-out scores and doubts after two rounds; the second does not learn from the worst of the first."""
     rows, labels, truth = collection
     score_fold = make_local_scorer(settings, rows, labels, truth.shape[1])
     scores = held_out_scores(settings.folds, truth, np.arange(len(labels)), score_fold, report)
-    return _second_round(
-        settings, collection, _worst(_suspicions(scores, collection.truth, settings.parameters.theta)), report
-    )
+    worst = _find_worst(_compute_suspicions(scores, truth, settings.parameters.theta))
+    return _judge_again(settings, collection, worst, report)
 
 
-def _second_round(
+def _judge_again(
     settings: ModelSettings, collection: Collection, left_out: Truth, report: Report | None
 ) -> tuple[Scores, Doubts]:
     """Return held-out scores by models trained on trusted documents only, and where they differ from the labels."""
     rows, _, truth = collection
     scores = np.empty(truth.shape, dtype=np.float32)
     doubts = []
-    for learner, outside in _learners(settings, collection, left_out, report):
+    for learner, outside in _train_learners(settings, collection, left_out, report):
         held_out = select_rows(rows, outside)
         scores[outside] = learner.score_rows(held_out)
-        suspicions = _suspicions(scores[outside], truth[outside], settings.parameters.theta)
+        suspicions = _compute_suspicions(scores[outside], truth[outside], settings.parameters.theta)
         documents, categories = np.nonzero(np.isfinite(suspicions))
         signs = np.where(truth[outside[documents], categories], -1, 1)
-        found = zip(documents.tolist(), categories.tolist(), signs.tolist(), strict=True)
-        words = [_words(learner, held_out, *doubt) for doubt in found]
+        pairs = zip(documents.tolist(), categories.tolist(), signs.tolist(), strict=True)
+        words = [_find_words(learner, held_out, *doubt) for doubt in pairs]
         doubts.append(Doubts(outside[documents], categories, suspicions[documents, categories], words))
-    return scores, _joined(doubts)
+    return scores, _join_doubts(doubts)
 
 
-def _learners(
+def _train_learners(
     settings: ModelSettings, collection: Collection, left_out: Truth, report: Report | None
 ) -> Iterator[tuple[MistakeDrivenLearner, Ints]]:
     """Yield for each fold a learner trained on the trusted documents outside it, and the documents inside."""
@@ -183,23 +182,25 @@ def _learners(
         taught = np.flatnonzero((parts != fold) & ~left_out)
         progress = make_reporter(f"judge {fold + 1}/{count}", report)
         learner = new_learner(settings)
-        own = listed_labels([labels[i] for i in taught])
-        learner.fit_rows(select_rows(rows, taught), own, truth.shape[1], progress)
+        trusted = listed_labels([labels[i] for i in taught])
+        learner.fit_rows(select_rows(rows, taught), trusted, truth.shape[1], progress)
         yield learner, np.flatnonzero(parts == fold)
 
 
-def _words(learner: MistakeDrivenLearner, rows: Rows, row: int, category: int, sign: int) -> list[tuple[int, float]]:
+def _find_words(
+    learner: MistakeDrivenLearner, rows: Rows, row: int, category: int, sign: int
+) -> list[tuple[int, float]]:
     """Return the few features that speak most for a category (sign 1) or against it (-1), with their contributions."""
-    own = select_rows(rows, np.array([row]))
-    contributions = own.data * learner.category_weights(category, own.indices)
-    best = np.argsort(-sign * contributions, kind="stable")[:MOST_WORDS]
-    return [(int(own.indices[i]), float(contributions[i])) for i in best if sign * contributions[i] > 0]
+    one = select_rows(rows, np.array([row]))
+    contributions = one.data * learner.category_weights(category, one.indices)
+    best = np.argsort(-sign * contributions, kind="stable")[:MAX_WORDS]
+    return [(int(one.indices[i]), float(contributions[i])) for i in best if sign * contributions[i] > 0]
 
 
-def _joined(doubts: list[Doubts]) -> Doubts:
+def _join_doubts(doubts: list[Doubts]) -> Doubts:
     """Return the doubts of all folds, the most suspicious first."""
     documents, categories, suspicion = (np.concatenate([part[i] for part in doubts]) for i in range(3))
-    words = [found for part in doubts for found in part.words]
+    words = [own for part in doubts for own in part.words]
     order = np.lexsort((categories, documents, -suspicion))
     return Doubts(documents[order], categories[order], suspicion[order], [words[i] for i in order])
 
@@ -222,7 +223,7 @@ def _break_evens(scores: Scores, truth: Truth, names: list[str]) -> dict[str, fl
     return {names[c]: break_even(scores[:, c], truth[:, c]) for c in present}
 
 
-def _named(
+def _make_suspects(
     doubts: Doubts, truth: Truth, probabilities: list[float], names: list[str], features: TextFeatures
 ) -> Iterator[Suspect]:
     """Yield the doubts with the names of categories and words; documents keep their numbers."""

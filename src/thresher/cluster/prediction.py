@@ -13,7 +13,7 @@ from thresher.categorizer import Categorizer
 from thresher.cluster.clients import Cluster, ClusterError
 from thresher.cluster.partitions import Partition, as_documents
 from thresher.datasets.writer import write_to
-from thresher.evaluation import Evaluation, assembled
+from thresher.evaluation import Evaluation, assemble
 from thresher.evaluation.labelled import Labelled
 from thresher.metrics import Floats, Truth
 from thresher.model import predictions
@@ -77,7 +77,7 @@ def evaluate(
     ids = _renumbered([part[0] for part in found])
     categories = [names for part in found for names in part[1]]
     scores, accepted = (np.concatenate([part[i] for part in found]) for i in (2, 3))
-    return assembled(Categorizer.load(path).categories, ids, categories, scores, accepted)
+    return assemble(Categorizer.load(path).categories, ids, categories, scores, accepted)
 
 
 def _renumbered(ids: list[list[str]]) -> list[str]:

@@ -7,8 +7,6 @@ from thresher.evaluation.result import Evaluation
 from thresher.metrics import significance
 from thresher.metrics.significance import PairedTest
 
-# -- two systems -------------------------------------------------------------------------------------------------------
-
 
 def compare(first: Evaluation, second: Evaluation, *, n_samples: int = 1000, seed: int = 0) -> dict[str, PairedTest]:
     """Test whether two systems differ on the same documents, in pooled break-even and in micro F1.

@@ -17,8 +17,6 @@ from thresher.metrics import check_whole
 from thresher.rows.folds import folds as fold_numbers
 from thresher.support.progress import Report
 
-# -- cross-validation --------------------------------------------------------------------------------------------------
-
 
 def cross_validate(
     documents: Iterable[Document],

@@ -11,8 +11,6 @@ from thresher.evaluation.result import Evaluation, widen
 from thresher.metrics import Floats, Truth
 from thresher.support.progress import Report
 
-# -- held-out documents ------------------------------------------------------------------------------------------------
-
 
 def evaluate(model: Categorizer, documents: Iterable[Document], *, progress: Report | None = None) -> Evaluation:
     """Score labelled `documents` without learning them, and compare the `model`'s decisions with their categories.
@@ -26,10 +24,10 @@ def evaluate(model: Categorizer, documents: Iterable[Document], *, progress: Rep
     """
     labelled = Labelled()
     scores, accepted = model.decide(labelled.contents(documents, progress))
-    return assembled(model.categories, labelled.ids, labelled.categories, scores, accepted)
+    return assemble(model.categories, labelled.ids, labelled.categories, scores, accepted)
 
 
-def assembled(
+def assemble(
     known: list[str], ids: list[str], categories: list[list[str]], scores: Floats, accepted: Truth
 ) -> Evaluation:
     """Return the evaluation of scores and decisions by a model that knows only the categories `known`."""

@@ -13,8 +13,6 @@ from thresher.datasets.document import Document
 from thresher.metrics import Floats, Ints, check_whole, f1_of
 from thresher.support.progress import Report, Step
 
-# -- learning one by one -----------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, eq=False)
 class Prequential:
@@ -89,9 +87,9 @@ def prequential(
     for document, (predicted, taught) in zip(
         read, model.stream((document.content, document.categories) for document in learned), strict=True
     ):
-        true, found = set(normalize_categories(document.categories)), set(predicted)
-        counts.append((len(true & found), len(found - true), len(true - found)))
-        mistakes += true != found
+        true, accepted = set(normalize_categories(document.categories)), set(predicted)
+        counts.append((len(true & accepted), len(accepted - true), len(true - accepted)))
+        mistakes += true != accepted
         empty += not taught
         if progress is not None and (len(counts) % 100 == 0 or len(counts) == total):
             progress(Step("prequential", len(counts), total, mistakes))

@@ -113,7 +113,7 @@ class Evaluation:
 
         With `intervals`, add their confidence intervals.
         """
-        found = self._brief() | {
+        measures = self._brief() | {
             "micro_break_even": _number(metrics.micro_break_even(self.scores, self.truth)),
             "macro_break_even": _number(metrics.macro_break_even(self.scores, self.truth)),
             "exactly_right": float(metrics.share((self.truth == self.accepted).all(axis=1).sum(), len(self.ids))),
@@ -126,10 +126,10 @@ class Evaluation:
             "unknown_categories": dict(self.unknown_categories),
         }
         if self.fold_of is not None:
-            found["folds"] = [part._brief() for part in self.by_fold()]
+            measures["folds"] = [part._brief() for part in self.by_fold()]
         if intervals:
-            found["intervals"] = {name: _numbers(ends) for name, ends in self.intervals().items()}
-        return found
+            measures["intervals"] = {name: _numbers(ends) for name, ends in self.intervals().items()}
+        return measures
 
     def _brief(self) -> dict[str, Any]:
         counts = self.counts()

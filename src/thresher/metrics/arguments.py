@@ -8,15 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 from thresher.errors import ParameterError, RowsError
 
 Floats = NDArray[np.float64]
-
-
 Ints = NDArray[np.int64]
-
-
 Truth = NDArray[np.bool_]
 
 
-def labelled_scores(scores: ArrayLike, truth: ArrayLike) -> tuple[Floats, Truth]:
+def select_labelled(scores: ArrayLike, truth: ArrayLike) -> tuple[Floats, Truth]:
     """Return the scores and the truth of the documents that have a category."""
     ranked, true = as_ranking(scores, truth)
     some = true.any(axis=1)
@@ -31,7 +27,7 @@ def as_truth(values: ArrayLike, name: str) -> Truth:
     array = np.asarray(values)
     if array.dtype != np.bool_ and not (array.size == 0 or (array.dtype.kind in "iu" and np.isin(array, (0, 1)).all())):
         raise RowsError(
-            f"{name} must hold True and False alone, not {array.dtype}", hint="compare with a threshold first"
+            f"{name} must hold only True and False, not {array.dtype}", hint="compare with a threshold first"
         )
     return array.astype(np.bool_, copy=False)
 
@@ -43,15 +39,15 @@ def as_scores(values: ArrayLike) -> Floats:
     except (TypeError, ValueError) as error:
         raise RowsError(f"scores must be numbers: {error}") from None
     if np.isnan(array).any():
-        raise RowsError("scores hold NaN: what is not a number has no rank", hint="score every document")
+        raise RowsError("scores hold NaN, which has no rank", hint="score every document")
     return array
 
 
 def check_shapes(**arrays: NDArray[Any]) -> None:
     """Raise a RowsError unless all arrays have the same shape."""
     if len({array.shape for array in arrays.values()}) > 1:
-        found = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-        raise RowsError(f"shapes differ: {found}")
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+        raise RowsError(f"shapes differ: {shapes}")
 
 
 def check_whole(name: str, number: Any, least: int = 1) -> None:

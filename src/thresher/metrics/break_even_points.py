@@ -6,8 +6,6 @@ from numpy.typing import ArrayLike
 from thresher.metrics.arguments import Floats, Ints, Truth, as_ranking
 from thresher.metrics.counts import mean_or_nan
 
-# -- break-even --------------------------------------------------------------------------------------------------------
-
 
 def break_even(scores: ArrayLike, truth: ArrayLike) -> float:
     """Return the precision, and recall, of accepting as many documents as there are positives; NaN without positives.
@@ -66,10 +64,10 @@ def macro_break_even(scores: ArrayLike, truth: ArrayLike) -> float:
 
 def break_evens_of_columns(scores: Floats, truth: Truth) -> Floats:
     """Return the break-even of each row."""
-    positives, found = np.count_nonzero(truth, axis=1), np.full(len(scores), np.nan)
+    positives, points = np.count_nonzero(truth, axis=1), np.full(len(scores), np.nan)
     real = np.flatnonzero(positives)
-    found[real] = expected_hits(scores[real], truth[real], positives[real]) / positives[real]
-    return found
+    points[real] = expected_hits(scores[real], truth[real], positives[real]) / positives[real]
+    return points
 
 
 def expected_hits(scores: Floats, truth: Truth, sizes: Ints) -> Floats:

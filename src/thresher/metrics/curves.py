@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike
 from thresher.metrics.arguments import Floats, as_ranking
 from thresher.metrics.counts import share
 
-# -- curves ------------------------------------------------------------------------------------------------------------
-
 
 class Curve(NamedTuple):
     """`precision` and `recall` when scores of at least each of the `thresholds` are accepted.

@@ -80,11 +80,11 @@ def bootstrap_interval(
     check_whole("n_samples", n_samples)
     check_whole("seed", seed, 0)
     draw = np.random.default_rng(seed)
-    found = np.array([statistic(draw.integers(0, n_documents, n_documents)) for _ in range(n_samples)])
-    found = found[~np.isnan(found)]
-    if len(found) == 0:
+    values = np.array([statistic(draw.integers(0, n_documents, n_documents)) for _ in range(n_samples)])
+    values = values[~np.isnan(values)]
+    if len(values) == 0:
         return Interval(math.nan, math.nan)
-    return Interval(*(float(bound) for bound in np.quantile(found, ((1 - level) / 2, (1 + level) / 2))))
+    return Interval(*(float(bound) for bound in np.quantile(values, ((1 - level) / 2, (1 + level) / 2))))
 
 
 def intervals(truth: ArrayLike, scores: ArrayLike, accepted: ArrayLike, **how: Any) -> dict[str, Interval]:
@@ -180,13 +180,13 @@ def paired_test(
     moves = (others - counts)[(others != counts).any(axis=1)]
     total, other_total = counts.sum(axis=0), others.sum(axis=0)
 
-    def swapped(swaps: Truth) -> float:
+    def difference_after(swaps: Truth) -> float:
         moved = swaps @ moves
         return float(_f1(total + moved) - _f1(other_total - moved))
 
     difference = float(_f1(total) - _f1(other_total))
     return PairedTest(
-        difference, _swap_test(swapped, difference, len(moves), n_samples, seed), *_signs(true, one, other)
+        difference, _swap_test(difference_after, difference, len(moves), n_samples, seed), *_signs(true, one, other)
     )
 
 
@@ -205,12 +205,12 @@ def paired_break_even_test(
     (one, true), (other, _) = as_ranking(first, truth), as_ranking(second, truth)
     pairs = _Ranking(np.concatenate((_ranks(one), _ranks(other))), np.concatenate((true, true)))
 
-    def swapped(swaps: Truth) -> float:
+    def difference_after(swaps: Truth) -> float:
         weights = np.concatenate((~swaps, swaps)).astype(np.int64)
         return pairs.break_even(weights) - pairs.break_even(1 - weights)
 
     difference = pooled_break_even(one, true) - pooled_break_even(other, true)
-    p_value = _swap_test(swapped, difference, len(true), n_samples, seed)
+    p_value = _swap_test(difference_after, difference, len(true), n_samples, seed)
     cuts = [scores > _next_score(scores, int(np.count_nonzero(true))) for scores in (one, other)]
     return PairedTest(difference, p_value, *_signs(true, *cuts))
 
@@ -228,14 +228,16 @@ def sign_test(first: int, second: int) -> float:
     return min(1.0, 2 * math.fsum(map(math.exp, logs)))
 
 
-def _swap_test(swapped: Callable[[Truth], float], difference: float, n: int, n_samples: int, seed: int) -> float:
+def _swap_test(
+    difference_after: Callable[[Truth], float], difference: float, n: int, n_samples: int, seed: int
+) -> float:
     """Return how often the difference after random swaps of n documents is at least as large as the observed one."""
     check_whole("n_samples", n_samples)
     check_whole("seed", seed, 0)
     draw = np.random.default_rng(seed)
-    found = np.array([swapped(draw.integers(0, 2, n, dtype=np.int8) > 0) for _ in range(n_samples)])
-    as_great = np.count_nonzero(~(np.abs(found) < abs(difference) - _ROUNDING))
-    return float((1 + as_great) / (1 + n_samples))
+    differences = np.array([difference_after(draw.integers(0, 2, n, dtype=np.int8) > 0) for _ in range(n_samples)])
+    at_least = np.count_nonzero(~(np.abs(differences) < abs(difference) - _ROUNDING))
+    return float((1 + at_least) / (1 + n_samples))
 
 
 def _signs(truth: Truth, first: Truth, second: Truth) -> tuple[int, int, float]:

@@ -77,7 +77,7 @@ class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         """Train from scratch on the rows `X`, with a class for each in `y`, or a label indicator."""
         before = self.__dict__.copy()
         try:
-            matrix, target = self._validated(X, y, reset=True)
+            matrix, target = self._validate(X, y, reset=True)
             self._set_classes(target, None)
             learner = self._new_learner()
             self.learner_ = self._learn(learner.fit, matrix, target)
@@ -98,7 +98,7 @@ class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def _partial_fit(self, X: Any, y: Any, classes: Any) -> None:
         first = not hasattr(self, "learner_")
-        matrix, target = self._validated(X, y, reset=first)
+        matrix, target = self._validate(X, y, reset=first)
         if first:
             self._set_classes(target, classes)
         elif classes is not None and not np.array_equal(self.classes_, unique_labels(classes)):
@@ -158,7 +158,7 @@ class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     def _n_categories(self) -> int:
         return 1 if not self._multilabel and len(self.classes_) == 2 else len(self.classes_)
 
-    def _validated(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
+    def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, Any]:
         """Return X as a checked csr matrix and y as an array of classes or a csr indicator."""
         _refuse_malformed(X, "X")
         _refuse_malformed(y, "y")
@@ -173,10 +173,10 @@ class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     def _set_classes(self, target: Any, classes: Any) -> None:
         multilabel = sparse.issparse(target)
         named = target if classes is None else classes
-        found = np.arange(target.shape[1]) if multilabel else unique_labels(named)
-        if not multilabel and len(found) < 2:
-            raise ValueError(f"y has one class, {found[0]!r}, and telling documents apart needs at least two classes")
-        self._multilabel, self.classes_ = multilabel, found
+        classes_ = np.arange(target.shape[1]) if multilabel else unique_labels(named)
+        if not multilabel and len(classes_) < 2:
+            raise ValueError(f"y has one class, {classes_[0]!r}, but at least two classes are needed")
+        self._multilabel, self.classes_ = multilabel, classes_
 
     def _labels(self, target: Any) -> Labels:
         if self._multilabel:
@@ -193,7 +193,7 @@ class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     def _numbers(self, target: Any) -> NDArray[np.intp]:
         """Return the index of each label among the classes."""
         if sparse.issparse(target):
-            raise ValueError("y is a label indicator, and at the first call it was not")
+            raise ValueError("y is a label indicator, but at the first call it was not")
         unknown = np.setdiff1d(target, self.classes_)
         if len(unknown):
             raise ValueError(f"y contains classes not named at the first call: {unknown}")
@@ -204,7 +204,8 @@ class MistakeDrivenClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             return None
         if self._multilabel:
             raise ParameterError(
-                f"class_weight={self.class_weight!r}: a multi-label row has no one class", hint="allowed: None"
+                f"class_weight={self.class_weight!r}: a multi-label row has no single class",
+                hint="allowed: None",
             )
         weights = compute_class_weight(self.class_weight, classes=self.classes_, y=target)
         if not np.all(weights > 0):
@@ -237,7 +238,7 @@ def _indicator(y: Any) -> Any:
     indicator.sum_duplicates()
     indicator.eliminate_zeros()
     if not np.all(indicator.data == 1):
-        raise ValueError("y: a label indicator holds 0 and 1 alone")
+        raise ValueError("y: a label indicator must hold only 0 and 1")
     return indicator
 
 
@@ -281,7 +282,7 @@ class PositiveWinnowClassifier(MistakeDrivenClassifier, PositiveWinnowSettings):
     """Positive Winnow (section 3 of the paper) as a scikit-learn classifier; see `thresher.PositiveWinnow`.
 
     The tag `positive_only` is set because all weights are positive: with negative strengths, every promotion would
-    lower the score. There is no `class_weight`, because scikit-learn's check of that parameter uses negative values,
+    lower the score. `class_weight` is missing, because scikit-learn's check of that parameter uses negative values,
     which this learner must refuse. Its attributes are those of `MistakeDrivenClassifier`.
 
     Its parameters are those of `PositiveWinnowSettings`.

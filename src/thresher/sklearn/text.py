@@ -111,7 +111,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         multilabel = target.ndim == 2
         classes = np.arange(target.shape[1]) if multilabel else np.unique(target)
         if not multilabel and len(classes) < 2:
-            raise ValueError("y has one class, and telling texts apart needs at least two classes")
+            raise ValueError("y has one class, but at least two classes are needed")
         names = [str(number) for number in range(len(classes))]
         if multilabel:
             labels: list[Any] = [[names[c] for c in np.flatnonzero(row)] for row in target]
@@ -140,10 +140,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         chances = self._by_class(self.categorizer_.predict_proba(X), 0.0)
         return chances if self._multilabel else chances / chances.sum(axis=1, keepdims=True)
 
-    def _by_class(self, found: NDArray[np.float64], missing: float) -> NDArray[np.float64]:
+    def _by_class(self, values: NDArray[np.float64], missing: float) -> NDArray[np.float64]:
         """Return the columns of the categories in the order of the classes."""
-        columns = np.full((len(found), len(self.classes_)), missing)
-        columns[:, self._columns] = found
+        columns = np.full((len(values), len(self.classes_)), missing)
+        columns[:, self._columns] = values
         return columns
 
     def predict(self, X: Any) -> NDArray[Any]:

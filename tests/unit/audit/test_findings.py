@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from support.corpora import WORDS, made_up, reuters
 from thresher.audit import Audit, audit
-from thresher.audit.near_duplicates import MOST_MET, groups, linked
+from thresher.audit.near_duplicates import MAX_NEIGHBORS, find_links, group_links
 from thresher.datasets.document import Document
 from thresher.datasets.reader import read_documents
 from thresher.errors import DataError, ParameterError
@@ -171,8 +171,8 @@ def test_alike_rows_are_those_of_the_definition(sets: list[frozenset[int]], leas
         for i in range(j)
         if sets[i] and len(sets[i] & sets[j]) / len(sets[i] | sets[j]) >= least
     ]
-    found = linked(rows, least)
-    of_group = {document: number for number, group in enumerate(groups(found)) for document in group.documents}
+    found = find_links(rows, least)
+    of_group = {document: number for number, group in enumerate(group_links(found)) for document in group.documents}
     assert set(zip(found.first.tolist(), found.second.tolist(), strict=True)) <= set(expected)
     assert all(of_group[i] == of_group[j] for i, j in expected)
     assert set(of_group) == {document for pair in expected for document in pair}
@@ -180,10 +180,10 @@ def test_alike_rows_are_those_of_the_definition(sets: list[frozenset[int]], leas
 
 def test_many_documents_of_one_template_are_one_group() -> None:
     stem = " ".join(f"word{i}" for i in range(40))
-    rows = TextFeatures("words", 1).fit([f"{stem} number{i}" for i in range(6 * MOST_MET)])
-    links = linked(rows)
-    assert len(links.first) <= MOST_MET * 6 * MOST_MET
-    assert [len(group.documents) for group in groups(links)] == [6 * MOST_MET]
+    rows = TextFeatures("words", 1).fit([f"{stem} number{i}" for i in range(6 * MAX_NEIGHBORS)])
+    links = find_links(rows)
+    assert len(links.first) <= MAX_NEIGHBORS * 6 * MAX_NEIGHBORS
+    assert [len(group.documents) for group in group_links(links)] == [6 * MAX_NEIGHBORS]
 
 
 # -- categories --------------------------------------------------------------------------------------------------------
@@ -245,7 +245,7 @@ def test_what_cannot_be_judged_is_noted(documents: list[Document], note: str) ->
 
 def test_only_the_largest_categories_are_judged_where_all_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     documents = collection(100)
-    monkeypatch.setattr("thresher.audit.label_errors.MOST_JUDGED", 200)
+    monkeypatch.setattr("thresher.audit.label_errors.MAX_JUDGED", 200)
     found = audit(documents)
     assert "2 largest categories" in found.notes[0]
     assert len({finding.category for finding in found.findings}) <= 2
