@@ -111,7 +111,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         multilabel = target.ndim == 2
         classes = np.arange(target.shape[1]) if multilabel else np.unique(target)
         if not multilabel and len(classes) < 2:
-            raise ValueError("y has one class, but at least two classes are needed")
+            raise ValueError("y has one class, but a text classifier needs at least two")
         names = [str(number) for number in range(len(classes))]
         if multilabel:
             labels: list[Any] = [[names[c] for c in np.flatnonzero(row)] for row in target]
