@@ -188,7 +188,7 @@ def says_that_there_is_no_model(image: Environment) -> None:
 
 def works_where_nothing_can_be_kept(image: Environment) -> None:
     """Kernels are compiled anew in each process then."""
-    code = "from thresher.kernels.csr import first_faulty_row as kernel; print(kernel._cache.cache_path)"
+    code = "from thresher.kernels.csr import find_faulty_row as kernel; print(kernel._cache.cache_path)"
     variables = image.variables(1) | {"NUMBA_CACHE_DIR": "/proc/nowhere", "XDG_CACHE_HOME": "/proc/nowhere"}
     entry = command_of(image)
     command = [*entry[: entry.index("/bin/sh")], "python", "-c", code]

@@ -159,7 +159,7 @@ def find_edges(text: Bytes, start: int, stop: int, low: Bytes, edges: NDArray[np
 
     The byte at `stop` counts as a separator. Return the number of edges.
     """
-    found = before = 0
+    n_edges = before = 0
     for place in range(start, stop + 1, STRIDE):
         bits = word_bits(text, place, low)
         if stop - place < STRIDE:
@@ -167,17 +167,17 @@ def find_edges(text: Bytes, start: int, stop: int, low: Bytes, edges: NDArray[np
         changes = bits ^ (bits << 1 & 0xFFFFFFFF | before)
         before = bits >> STRIDE - 1
         while changes:
-            edges[found] = place + lowest_bit(changes)
+            edges[n_edges] = place + lowest_bit(changes)
             changes &= changes - 1
-            found += 1
-    return found
+            n_edges += 1
+    return n_edges
 
 
 @kernel
 def write_words(
     low: Bytes,
     edges: NDArray[np.int64],
-    found: int,
+    n_edges: int,
     count: int,
     place: int,
     letters: Bytes,
@@ -190,7 +190,7 @@ def write_words(
     Words are cut after 64 letters. Keys and rests are those of `tokenizer.take_letters`. Return where the letters of
     the new tokens end.
     """
-    for edge in range(0, found, 2):
+    for edge in range(0, n_edges, 2):
         start = edges[edge]
         size = min(edges[edge + 1] - start, LONGEST_TOKEN)
         first = load_eight(low, start)

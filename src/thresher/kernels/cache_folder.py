@@ -24,9 +24,11 @@ def safe_folder(folder: Path, program: Path) -> Path:
     """
     if is_safe(folder, program):
         return folder
-    own = _private_folder(program)
-    _log.info(f"{folder}: others may write there, and what is there would be run; compiled kernels are kept in {own}")
-    return own
+    private = _private_folder(program)
+    _log.info(
+        f"{folder}: others may write there, and what is there would be run; compiled kernels are kept in {private}"
+    )
+    return private
 
 
 def is_safe(folder: Path, program: Path) -> bool:
@@ -58,11 +60,11 @@ def _private_folder(program: Path) -> Path:
     # Two installations must not overwrite each other's kernels.
     name = hashlib.sha256(bytes(program)).hexdigest()[:16]
     try:
-        own = (given if given.is_absolute() else Path.home() / ".cache") / "thresher" / "kernels" / name
-        own.mkdir(mode=0o700, parents=True, exist_ok=True)
-        own.chmod(0o700)
+        folder = (given if given.is_absolute() else Path.home() / ".cache") / "thresher" / "kernels" / name
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)
     except (OSError, RuntimeError):
         raise RuntimeError("there is no folder for compiled kernels") from None
-    if not is_safe(own, program):
+    if not is_safe(folder, program):
         raise RuntimeError("there is no folder for compiled kernels in which nobody else may write")
-    return own
+    return folder

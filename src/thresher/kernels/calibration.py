@@ -15,7 +15,7 @@ _NEWTON_ENDS = 1e-9
 
 
 @kernel
-def likeliest_slope(
+def find_likeliest_slope(
     margins: NDArray[np.float64], targets: NDArray[np.float64], smallest: float, largest: float
 ) -> float:
     """Return the slope for which sigmoid(slope x margin) makes the targets most likely.
@@ -24,18 +24,18 @@ def likeliest_slope(
     array.
     """
     count = len(margins)
-    found, rounded = np.empty(count, dtype=np.float64), np.empty(count, dtype=np.float64)
+    sigmoids, rounded = np.empty(count, dtype=np.float64), np.empty(count, dtype=np.float64)
     slope = smallest
     for _ in range(_NEWTON_STEPS):
         for j in range(count):
-            found[j] = min(max(-slope * margins[j], -_LARGEST_EXPONENT), _LARGEST_EXPONENT)
-        write_exponentials(found, rounded)
+            sigmoids[j] = min(max(-slope * margins[j], -_LARGEST_EXPONENT), _LARGEST_EXPONENT)
+        write_exponentials(sigmoids, rounded)
         for j in range(count):
-            found[j] = 1.0 / (1.0 + found[j])
+            sigmoids[j] = 1.0 / (1.0 + sigmoids[j])
         gradient, curvature = 0.0, 0.0
         for j in range(count):
-            gradient += margins[j] * (found[j] - targets[j])
-            curvature += margins[j] * margins[j] * found[j] * (1.0 - found[j])
+            gradient += margins[j] * (sigmoids[j] - targets[j])
+            curvature += margins[j] * margins[j] * sigmoids[j] * (1.0 - sigmoids[j])
         # The curvature falls as the slope grows, so a step from below never overshoots the zero of the gradient.
         if gradient >= 0 or slope == largest:
             break
@@ -64,9 +64,11 @@ def write_folds(
     for placed in range(len(order)):
         document = order[placed]
         limit = whole_rounds + (placed >= whole_rounds * n_folds)
-        own, best = held[rarest[document]], 0
+        positives, best = held[rarest[document]], 0
         for fold in range(n_folds):
-            fewer = own[fold] < own[best] or (own[fold] == own[best] and sizes[fold] < sizes[best])
+            fewer = positives[fold] < positives[best] or (
+                positives[fold] == positives[best] and sizes[fold] < sizes[best]
+            )
             if sizes[fold] < limit and (fewer or sizes[best] >= limit):
                 best = fold
         fold_of[document] = best

@@ -67,7 +67,7 @@ class Labels(NamedTuple):
 
 
 @kernel
-def first_faulty_row(indptr: NDArray[np.int64], indices: NDArray[np.int32], n_features: int) -> int:
+def find_faulty_row(indptr: NDArray[np.int64], indices: NDArray[np.int32], n_features: int) -> int:
     """Return the first row whose indices do not increase strictly within 0 .. n_features - 1, or -1."""
     for i in range(len(indptr) - 1):
         previous = -1
@@ -123,7 +123,7 @@ def cosine_rows(
 
 
 @kernel
-def normalized_rows(indptr: NDArray[np.int64], strengths: NDArray[np.float32]) -> NDArray[np.float32]:
+def normalize_rows(indptr: NDArray[np.int64], strengths: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the strengths divided by the sum of their row.
 
     Sums are made in order. Sums and quotients are float64, and each result is rounded once.

@@ -63,7 +63,7 @@ class Steps(NamedTuple):
 
 
 @kernel
-def block_of(weights: Weights, block: int) -> Weights:
+def get_block(weights: Weights, block: int) -> Weights:
     """Return views of the arrays of one block."""
     return Weights(
         weights.weight[block],
@@ -75,14 +75,14 @@ def block_of(weights: Weights, block: int) -> Weights:
 
 
 @kernel
-def clamped(weight: np.float32) -> np.float32:
-    """Return a Winnow weight, clamped to its range."""
+def clamp_weight(weight: np.float32) -> np.float32:
+    """Return a Winnow weight, clamp_weight to its range."""
     return min(max(weight, SMALLEST_WEIGHT), LARGEST_WEIGHT)
 
 
 @kernel
-def clamped_sum(weight: np.float32) -> np.float32:
-    """Return a Perceptron weight, which may have either sign, clamped to its range."""
+def clamp_signed_weight(weight: np.float32) -> np.float32:
+    """Return a Perceptron weight, which may have either sign, clamp_weight to its range."""
     return min(max(weight, -LARGEST_WEIGHT), LARGEST_WEIGHT)
 
 
@@ -101,7 +101,7 @@ class Move(NamedTuple):
 
 
 @kernel
-def move_of(steps: Steps, row: int, lane: int, promote: bool, time: int) -> Move:
+def make_move(steps: Steps, row: int, lane: int, promote: bool, time: int) -> Move:
     """Return the step for a mistake on the row, up or down."""
     k = row if len(steps.promotion) > 1 else 0
     if promote:
@@ -130,13 +130,13 @@ def step_features(features: NDArray[np.int32], move: Move, rule: Rule, weights: 
                 positive[feature, lane] = rule.initial_positive
                 negative[feature, lane] = rule.initial_negative
         if balanced:
-            positive[feature, lane] = clamped(positive[feature, lane] * step)
-            negative[feature, lane] = clamped(negative[feature, lane] * counterstep)
+            positive[feature, lane] = clamp_weight(positive[feature, lane] * step)
+            negative[feature, lane] = clamp_weight(negative[feature, lane] * counterstep)
             weight[feature, lane] = positive[feature, lane] - negative[feature, lane]
         elif additive:
-            weight[feature, lane] = clamped_sum(weight[feature, lane] + step)
+            weight[feature, lane] = clamp_signed_weight(weight[feature, lane] + step)
         else:
-            weight[feature, lane] = clamped(weight[feature, lane] * step)
+            weight[feature, lane] = clamp_weight(weight[feature, lane] * step)
         if len(moment) > 0:
             moment[feature, lane] += np.float64(move.time - 1) * (np.float64(weight[feature, lane]) - before)
 
@@ -153,7 +153,7 @@ def weight_after_one_step(rule: Rule, steps: Steps, promote: bool) -> np.float32
         none.astype(np.uint8),
         none,
     )
-    step_features(np.zeros(1, dtype=np.int32), move_of(steps, 0, 0, promote, 1), rule, weights)
+    step_features(np.zeros(1, dtype=np.int32), make_move(steps, 0, 0, promote, 1), rule, weights)
     return np.float32(start[0, 0])
 
 
@@ -173,7 +173,7 @@ def drop_features(low: np.float32, high: np.float32, chosen: NDArray[np.bool_], 
 
 
 @kernel
-def mean_weights(weights: Weights, examples: NDArray[np.int64], mean: NDArray[np.float32]) -> None:
+def write_mean_weights(weights: Weights, examples: NDArray[np.int64], mean: NDArray[np.float32]) -> None:
     """Write each weight's mean over its category's examples into `mean`, computed in float64 and rounded once."""
     for block, feature, lane in np.ndindex(mean.shape):
         weight = np.float64(weights.weight[block, feature, lane])

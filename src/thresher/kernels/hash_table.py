@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from thresher.kernels.ascii_tokenizer import KEY_LETTERS
 from thresher.kernels.compiler import kernel
-from thresher.kernels.tokenizer import sized, take_letters
+from thresher.kernels.tokenizer import combine_key_and_size, take_letters
 
 ABSENT = -1
 MOST = 2**31 - 1
@@ -33,7 +33,7 @@ class Table(NamedTuple):
 
 
 @kernel
-def name_hash(key: int, rest: int, seeds: tuple[int, int]) -> int:
+def hash_name(key: int, rest: int, seeds: tuple[int, int]) -> int:
     """Return a 32-bit hash of a name.
 
     It is linear in the halves of the name's key, with random factors, so that nobody can plan collisions.
@@ -43,7 +43,7 @@ def name_hash(key: int, rest: int, seeds: tuple[int, int]) -> int:
 
 
 @kernel
-def same_name(
+def is_same_name(
     left: NDArray[np.uint8], left_start: int, right: NDArray[np.uint8], right_start: int, length: int
 ) -> bool:
     """Return whether two names of the same length have the same letters."""
@@ -70,7 +70,7 @@ def find_slot(
         if entry >> 31 == hashed and slots[slot, 1] == key:
             number = entry & MOST
             first = stops[number - 1] if number > 0 else 0
-            if stops[number] - first == length and same_name(letters, start, kept_letters, first, length):
+            if stops[number] - first == length and is_same_name(letters, start, kept_letters, first, length):
                 break
         slot = (slot + 1) & mask
         entry = slots[slot, 0]
@@ -96,7 +96,7 @@ def find_names(
     mask, start, missing = len(slots) - 1, 0, 0
     for i in range(len(ends)):
         key, length = keys[i], ends[i] - start
-        hashed = name_hash(key, rests[i], seeds)
+        hashed = hash_name(key, rests[i], seeds)
         slot = hashed & mask
         entry = slots[slot, 0]
         while entry != ABSENT:
@@ -104,14 +104,14 @@ def find_names(
                 number = entry & MOST
                 first = stops[number - 1] if number > 0 and length > KEY_LETTERS else 0
                 if length <= KEY_LETTERS or (
-                    stops[number] - first == length and same_name(letters, start, kept_letters, first, length)
+                    stops[number] - first == length and is_same_name(letters, start, kept_letters, first, length)
                 ):
                     break
             slot = (slot + 1) & mask
             entry = slots[slot, 0]
-        found = entry != ABSENT and entry & MOST < known
-        numbers[i] = entry & MOST if found else ABSENT
-        missing += not found
+        is_known = entry != ABSENT and entry & MOST < known
+        numbers[i] = entry & MOST if is_known else ABSENT
+        missing += not is_known
         start = ends[i]
     return missing
 
@@ -137,7 +137,7 @@ def add_names(
         if numbers[i] != ABSENT:
             continue
         start = ends[i - 1] if i > 0 else 0
-        hashed = name_hash(keys[i], rests[i], table.seeds)
+        hashed = hash_name(keys[i], rests[i], table.seeds)
         slot, entry = find_slot(letters, start, ends[i], keys[i], hashed, table)
         if entry == ABSENT and known >= most:
             continue
@@ -176,7 +176,7 @@ def make_keys(
     start = 0
     for i in range(len(ends)):
         key, rest = take_letters(letters, start, ends[i], 0, 0, 0)
-        keys[i], rests[i] = sized(key, ends[i] - start), rest
+        keys[i], rests[i] = combine_key_and_size(key, ends[i] - start), rest
         start = ends[i]
 
 
@@ -184,7 +184,7 @@ def make_keys(
 def hash_names(known: int, rests: NDArray[np.int64], table: Table) -> None:
     """Hash the known names from their keys and rests; writes `hashes`."""
     for number in range(known):
-        table.hashes[number] = name_hash(table.keys[number], rests[number], table.seeds)
+        table.hashes[number] = hash_name(table.keys[number], rests[number], table.seeds)
 
 
 @kernel
@@ -293,7 +293,7 @@ def number_and_count(
 
 
 @kernel
-def rows_from_entries(
+def make_rows(
     documents: NDArray[np.int64],
     renumbered: NDArray[np.int64],
     n_names: int,

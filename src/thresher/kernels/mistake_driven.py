@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from thresher.kernels.compiler import kernel
 from thresher.kernels.csr import Labels, Rows
-from thresher.kernels.dense_weights import Rule, Steps, Weights, block_of, move_of, step_features
+from thresher.kernels.dense_weights import Rule, Steps, Weights, get_block, make_move, step_features
 from thresher.kernels.simd_scoring import score_lanes
 
 
@@ -22,11 +22,12 @@ class Examples(NamedTuple):
 class Lanes(NamedTuple):
     """The state of each lane in a pass, in arrays of shape (blocks, lanes).
 
-    `learning` says whether the lane's category is still learning; `examples` and `mistakes` are its counts. `lanes` is
-    a tuple with one item per lane of a block, so that the compiler knows their number.
+    `learning` says whether the lane's category is still learning; `examples` and `mistakes` are its counts. `width_tag`
+    is a tuple with one item per lane of a block. Its length is part of its type, so the compiler knows the number of
+    lanes.
     """
 
-    lanes: tuple[int, ...]
+    width_tag: tuple[int, ...]
     learning: NDArray[np.bool_]
     examples: NDArray[np.int64]
     mistakes: NDArray[np.int64]
@@ -40,10 +41,10 @@ def set_limits(rule: Rule, others: int, learning: NDArray[np.bool_], limits: NDA
 
 
 @kernel
-def any_over(scores: NDArray[np.float32], limits: NDArray[np.float32], lanes: tuple[int, ...]) -> bool:
+def has_score_over(scores: NDArray[np.float32], limits: NDArray[np.float32], width_tag: tuple[int, ...]) -> bool:
     """Return whether any lane's score reaches its limit."""
     count = 0
-    for lane in range(len(lanes)):
+    for lane in range(len(width_tag)):
         count += scores[lane] >= limits[lane]
     return count > 0
 
@@ -63,7 +64,9 @@ def set_targets(labels: Labels, row: int, first: int, learning: NDArray[np.bool_
 
 
 @kernel
-def any_listed(indptr: NDArray[np.int64], categories: NDArray[np.int32], row: int, first: int, width: int) -> bool:
+def has_listed_category(
+    indptr: NDArray[np.int64], categories: NDArray[np.int32], row: int, first: int, width: int
+) -> bool:
     """Return whether the row lists a category of the block."""
     count = 0
     for k in range(indptr[row], indptr[row + 1]):
@@ -79,32 +82,32 @@ def learn_rows(
     block: int,
     lanes: Lanes,
     weights: Weights,
-    found: NDArray[np.float32],
+    scores_before: NDArray[np.float32],
 ) -> None:
     """Train one block of categories on the rows in `order`; writes the block's lanes and weights.
 
-    If `found`, of shape (rows, categories), has rows, it receives the score of each row before the row was learned.
+    If `scores_before`, of shape (rows, categories), has rows, it receives the scores of each row before it was learned.
     """
     # Unpack tuples once: every access to a member counts references.
     indptr, indices, strengths, _ = examples.rows
     label_indptr, categories, _, others = examples.labels
     learning, seen, mistakes = lanes.learning[block], lanes.examples[block], lanes.mistakes[block]
-    own, marks, width = block_of(weights, block), lanes.lanes, len(lanes.lanes)
-    weight, first = own.weight, block * width
+    block_weights, width_tag, width = get_block(weights, block), lanes.width_tag, len(lanes.width_tag)
+    weight, first = block_weights.weight, block * width
     scores, limits = np.empty(width, dtype=np.float32), np.empty(width, dtype=np.float32)
     targets = np.empty(width, dtype=np.int8)
     set_limits(rule, others, learning, limits)
     for row in order:
         start, stop = indptr[row], indptr[row + 1]
-        listed = any_listed(label_indptr, categories, row, first, width)
+        listed = has_listed_category(label_indptr, categories, row, first, width)
         if others == 0 and not listed:
             continue
-        score_lanes(indices, strengths, start, stop, weight, marks, scores)
-        keep_scores(scores, row, first, found)
+        score_lanes(indices, strengths, start, stop, weight, width_tag, scores)
+        write_scores_before(scores, row, first, scores_before)
         if others < 0:
             for lane in range(width):
                 seen[lane] += learning[lane]
-        if not listed and not any_over(scores, limits, marks):
+        if not listed and not has_score_over(scores, limits, width_tag):
             continue
         set_targets(examples.labels, row, first, learning, targets)
         for lane in range(width):
@@ -113,16 +116,16 @@ def learn_rows(
             promote = targets[lane] > 0 and scores[lane] <= rule.high
             if promote or (targets[lane] < 0 and scores[lane] >= rule.low):
                 mistakes[lane] += 1
-                move = move_of(examples.steps, row, lane, promote, seen[lane])
-                step_features(indices[start:stop], move, rule, own)
+                move = make_move(examples.steps, row, lane, promote, seen[lane])
+                step_features(indices[start:stop], move, rule, block_weights)
 
 
 @kernel
-def keep_scores(scores: NDArray[np.float32], row: int, first: int, found: NDArray[np.float32]) -> None:
-    """Write the scores of a block that starts at category `first` into the row of `found`, if it has rows."""
-    if len(found) > 0:
-        for category in range(first, min(first + len(scores), found.shape[1])):
-            found[row, category] = scores[category - first]
+def write_scores_before(scores: NDArray[np.float32], row: int, first: int, scores_before: NDArray[np.float32]) -> None:
+    """Write the scores of a block that starts at category `first` into the row of `scores_before`, if it has rows."""
+    if len(scores_before) > 0:
+        for category in range(first, min(first + len(scores), scores_before.shape[1])):
+            scores_before[row, category] = scores[category - first]
 
 
 @kernel
@@ -132,25 +135,30 @@ def learn_blocks(
     rule: Rule,
     lanes: Lanes,
     weights: Weights,
-    found: NDArray[np.float32],
+    scores_before: NDArray[np.float32],
 ) -> None:
-    """Train all blocks on the rows in `order`, one after another; writes lanes, weights and `found`."""
+    """Train all blocks on the rows in `order`, one after another; writes lanes, weights and `scores_before`."""
     for block in range(weights.weight.shape[0]):
-        learn_rows(examples, order, rule, block, lanes, weights, found)
+        learn_rows(examples, order, rule, block, lanes, weights, scores_before)
 
 
 @kernel
 def score_rows(
-    rows: Rows, start: int, stop: int, lanes: tuple[int, ...], weight: NDArray[np.float32], scores: NDArray[np.float32]
+    rows: Rows,
+    start: int,
+    stop: int,
+    width_tag: tuple[int, ...],
+    weight: NDArray[np.float32],
+    scores: NDArray[np.float32],
 ) -> None:
     """Write the scores of the rows from `start` to `stop` into `scores`, of shape (rows, categories)."""
     indptr, indices, strengths, _ = rows
-    width = len(lanes)
+    width = len(width_tag)
     total = np.empty(width, dtype=np.float32)
     for block in range(weight.shape[0]):
-        own, first = weight[block], block * width
+        block_weight, first = weight[block], block * width
         last = min(first + width, scores.shape[1])
         for row in range(start, stop):
-            score_lanes(indices, strengths, indptr[row], indptr[row + 1], own, lanes, total)
+            score_lanes(indices, strengths, indptr[row], indptr[row + 1], block_weight, width_tag, total)
             for category in range(first, last):
                 scores[row, category] = total[category - first]

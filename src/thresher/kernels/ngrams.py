@@ -12,7 +12,7 @@ HASH, UNDERSCORE = 35, 95
 
 
 @kernel
-def joined_length(stops: NDArray[np.int64], members: NDArray[np.int64]) -> int:
+def measure_joined(stops: NDArray[np.int64], members: NDArray[np.int64]) -> int:
     """Return the number of bytes of the joined names, with one mark between any two."""
     total = members.shape[0] * (members.shape[1] - 1)
     for member in members.reshape(-1):
@@ -21,8 +21,8 @@ def joined_length(stops: NDArray[np.int64], members: NDArray[np.int64]) -> int:
 
 
 @kernel
-def precedes(letters: NDArray[np.uint8], stops: NDArray[np.int64], left: int, right: int) -> bool:
-    """Return whether one name precedes another in byte order."""
+def is_before(letters: NDArray[np.uint8], stops: NDArray[np.int64], left: int, right: int) -> bool:
+    """Return whether one name is_before another in byte order."""
     i, j = stops[left - 1] if left > 0 else 0, stops[right - 1] if right > 0 else 0
     while i < stops[left] and j < stops[right]:
         if letters[i] != letters[j]:
@@ -40,9 +40,9 @@ def order_pairs(letters: NDArray[np.uint8], stops: NDArray[np.int64], pairs: NDA
     count = 0
     for row in range(len(pairs)):
         left, right = pairs[row, 0], pairs[row, 1]
-        if precedes(letters, stops, right, left):
+        if is_before(letters, stops, right, left):
             left, right = right, left
-        if precedes(letters, stops, left, right):
+        if is_before(letters, stops, left, right):
             pairs[count, 0], pairs[count, 1] = left, right
             count += 1
     return count
@@ -72,7 +72,7 @@ def join_names(
 
 
 @kernel
-def next_character(letters: NDArray[np.uint8], i: int) -> int:
+def skip_character(letters: NDArray[np.uint8], i: int) -> int:
     """Return where the UTF-8 character after the one at `i` starts."""
     i += 1
     while i < len(letters) and letters[i] & 0xC0 == 0x80:
@@ -92,7 +92,7 @@ def write_pieces(
     for _ in range(size):
         if last >= len(padded):
             return count
-        last = next_character(padded, last)
+        last = skip_character(padded, last)
     while True:
         place = stops[count - 1] if count > 0 else 0
         pieces[place] = HASH
@@ -101,7 +101,7 @@ def write_pieces(
         count += 1
         if last >= len(padded):
             return count
-        first, last = next_character(padded, first), next_character(padded, last)
+        first, last = skip_character(padded, first), skip_character(padded, last)
 
 
 @kernel

@@ -9,9 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.compiler import kernel
-from thresher.kernels.dense_weights import DISCARDED, PRESENT, Rule, Weights, block_of, clamped
+from thresher.kernels.dense_weights import DISCARDED, PRESENT, Rule, Weights, clamp_weight, get_block
 from thresher.kernels.exponentials import write_exponentials
-from thresher.kernels.mistake_driven import Examples, Lanes, any_listed, any_over, keep_scores, set_limits, set_targets
+from thresher.kernels.mistake_driven import (
+    Examples,
+    Lanes,
+    has_listed_category,
+    has_score_over,
+    set_limits,
+    set_targets,
+    write_scores_before,
+)
 from thresher.kernels.simd_scoring import score_lanes
 
 _LARGEST_EXPONENT = 40.0  # keeps products with a weight within float32
@@ -50,8 +58,8 @@ def push_features(
             absent[feature, lane] = PRESENT
             positive[feature, lane] = rule.initial_positive
             negative[feature, lane] = rule.initial_negative
-        positive[feature, lane] = clamped(positive[feature, lane] * np.float32(factors[j]))
-        negative[feature, lane] = clamped(negative[feature, lane] * np.float32(1.0 / factors[j]))
+        positive[feature, lane] = clamp_weight(positive[feature, lane] * np.float32(factors[j]))
+        negative[feature, lane] = clamp_weight(negative[feature, lane] * np.float32(1.0 / factors[j]))
         weight[feature, lane] = positive[feature, lane] - negative[feature, lane]
         if len(moment) > 0:
             moment[feature, lane] += np.float64(time - 1) * (np.float64(weight[feature, lane]) - before)
@@ -62,14 +70,14 @@ def weight_after_one_push(size: np.float32, change: np.float32) -> np.float32:
     """Return a weight that starts at 0 after one change of a dual weight, for a feature of strength 1."""
     rounded, factors = np.empty(1, dtype=np.float64), np.empty(1, dtype=np.float64)
     write_factors(np.ones(1, dtype=np.float32), change, rounded, factors)
-    return clamped(size * np.float32(factors[0])) - clamped(size * np.float32(1.0 / factors[0]))
+    return clamp_weight(size * np.float32(factors[0])) - clamp_weight(size * np.float32(1.0 / factors[0]))
 
 
 @kernel
-def any_held(duals: NDArray[np.float32], lanes: tuple[int, ...]) -> bool:
+def has_dual_weight(duals: NDArray[np.float32], width_tag: tuple[int, ...]) -> bool:
     """Return whether a document has a dual weight above 0 for any lane."""
     count = 0
-    for lane in range(len(lanes)):
+    for lane in range(len(width_tag)):
         count += duals[lane] > 0
     return count > 0
 
@@ -83,19 +91,19 @@ def learn_regularized_rows(
     lanes: Lanes,
     weights: Weights,
     duals: NDArray[np.float32],
-    found: NDArray[np.float32],
+    scores_before: NDArray[np.float32],
 ) -> None:
     """Train one block on the rows in `order`; writes the block's lanes and weights, and the rows' dual weights.
 
-    If `found`, of shape (rows, categories), has rows, it receives the score of each row before the row was learned. A
-    mistake is a score within the threshold range, or on its wrong side, that increases the dual weight.
+    If `scores_before`, of shape (rows, categories), has rows, it receives the scores of each row before it was learned.
+    A mistake is a score within the threshold range, or on its wrong side, that increases the dual weight.
     """
     indptr, indices, strengths, _ = examples.rows
     label_indptr, categories, _, others = examples.labels
     caps_up, caps_down = examples.steps
     learning, seen, mistakes = lanes.learning[block], lanes.examples[block], lanes.mistakes[block]
-    own, marks, width = block_of(weights, block), lanes.lanes, len(lanes.lanes)
-    weight, first = own.weight, block * width
+    block_weights, width_tag, width = get_block(weights, block), lanes.width_tag, len(lanes.width_tag)
+    weight, first = block_weights.weight, block * width
     scores, limits = np.empty(width, dtype=np.float32), np.empty(width, dtype=np.float32)
     targets = np.empty(width, dtype=np.int8)
     longest = np.int64(0)
@@ -105,16 +113,16 @@ def learn_regularized_rows(
     set_limits(rule, others, learning, limits)
     for row in order:
         start, stop = indptr[row], indptr[row + 1]
-        listed = any_listed(label_indptr, categories, row, first, width)
+        listed = has_listed_category(label_indptr, categories, row, first, width)
         if others == 0 and not listed:
             continue
-        score_lanes(indices, strengths, start, stop, weight, marks, scores)
-        keep_scores(scores, row, first, found)
+        score_lanes(indices, strengths, start, stop, weight, width_tag, scores)
+        write_scores_before(scores, row, first, scores_before)
         if others < 0:
             for lane in range(width):
                 seen[lane] += learning[lane]
         held = duals[row]
-        if not listed and not any_over(scores, limits, marks) and not any_held(held, marks):
+        if not listed and not has_score_over(scores, limits, width_tag) and not has_dual_weight(held, width_tag):
             continue
         set_targets(examples.labels, row, first, learning, targets)
         k = row if len(caps_up) > 1 else 0
@@ -134,7 +142,7 @@ def learn_regularized_rows(
             held[lane] = wanted
             size = stop - start
             write_factors(strengths[start:stop], change if up else -change, rounded[:size], factors[:size])
-            push_features(indices[start:stop], factors[:size], lane, seen[lane], rule, own)
+            push_features(indices[start:stop], factors[:size], lane, seen[lane], rule, block_weights)
 
 
 @kernel
@@ -144,9 +152,9 @@ def learn_regularized_blocks(
     rule: Rule,
     lanes: Lanes,
     weights: Weights,
-    found: NDArray[np.float32],
+    scores_before: NDArray[np.float32],
 ) -> None:
-    """Train all blocks on the rows in `order`, from dual weights of 0; writes lanes, weights and `found`."""
+    """Train all blocks on the rows in `order`, from dual weights of 0; writes lanes, weights and `scores_before`."""
     for block in range(weights.weight.shape[0]):
-        duals = np.zeros((len(examples.rows.indptr) - 1, len(lanes.lanes)), dtype=np.float32)
-        learn_regularized_rows(examples, order, rule, block, lanes, weights, duals, found)
+        duals = np.zeros((len(examples.rows.indptr) - 1, len(lanes.width_tag)), dtype=np.float32)
+        learn_regularized_rows(examples, order, rule, block, lanes, weights, duals, scores_before)

@@ -14,7 +14,7 @@ _MODULUS_2, _FACTOR_2 = 2147483399, 40692
 _WARM_UP = 16
 
 
-def seeded_state(seed: int) -> NDArray[np.int64]:
+def make_state(seed: int) -> NDArray[np.int64]:
     """Return the generator's state for a seed, after a warm-up that separates neighboring seeds."""
     state = np.array([seed % (_MODULUS_1 - 1) + 1, seed // (_MODULUS_1 - 1) % (_MODULUS_2 - 1) + 1], dtype=np.int64)
     shuffle_rows(np.zeros(_WARM_UP, dtype=np.int64), state)

@@ -24,7 +24,7 @@ def _score_lanes_interpreted(
     start: int,
     stop: int,
     weight: NDArray[np.float32],
-    lanes: tuple[int, ...],
+    width_tag: tuple[int, ...],
     scores: NDArray[np.float32],
 ) -> None:
     """Write the sum of strength x weight over the entries `start` to `stop` into `scores`, for every lane."""
@@ -35,14 +35,14 @@ def _score_lanes_interpreted(
 
 @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
 def _score_lanes_compiled(
-    _typing: Any, indices: Any, strengths: Any, start: Any, stop: Any, weight: Any, lanes: Any, scores: Any
+    _typing: Any, indices: Any, strengths: Any, start: Any, stop: Any, weight: Any, width_tag: Any, scores: Any
 ) -> Any:
     """Write the same sums; the number of lanes is the length of the tuple, which is known at compile time."""
-    signature = types.void(indices, strengths, start, stop, weight, lanes, scores)
-    vector = ir.VectorType(ir.FloatType(), lanes.count)
-    zeros = ir.Constant(vector, [0.0] * lanes.count)
+    signature = types.void(indices, strengths, start, stop, weight, width_tag, scores)
+    vector = ir.VectorType(ir.FloatType(), width_tag.count)
+    zeros = ir.Constant(vector, [0.0] * width_tag.count)
     int32, int64 = ir.IntType(32), ir.IntType(64)
-    first_lane = ir.Constant(ir.VectorType(int32, lanes.count), [0] * lanes.count)
+    first_lane = ir.Constant(ir.VectorType(int32, width_tag.count), [0] * width_tag.count)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         def pointer(position: int) -> Any:
@@ -73,13 +73,13 @@ def _score_lanes_checked(
     start: int,
     stop: int,
     weight: NDArray[np.float32],
-    lanes: tuple[int, ...],
+    width_tag: tuple[int, ...],
     scores: NDArray[np.float32],
 ) -> None:
     """Write the same sums in a loop that Numba can check for out-of-bounds access."""
     scores[:] = np.float32(0)
     for j in range(start, stop):
-        for lane in range(len(lanes)):
+        for lane in range(len(width_tag)):
             scores[lane] += strengths[j] * weight[indices[j], lane]
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from thresher.kernels.compiler import kernel
 from thresher.kernels.csr import Labels, Rows
-from thresher.kernels.dense_weights import LATE, PRESENT, REGULARIZED_WINNOW, Rule, Weights, move_of, step_features
+from thresher.kernels.dense_weights import LATE, PRESENT, REGULARIZED_WINNOW, Rule, Weights, make_move, step_features
 from thresher.kernels.mistake_driven import Examples
 from thresher.kernels.regularized_winnow import push_features, write_factors
 
@@ -34,7 +34,7 @@ class Lists(NamedTuple):
 
 
 @kernel
-def score_listed(
+def score_sparse_rows(
     rows: Rows, start: int, stop: int, lists: Lists, weight: NDArray[np.float32], scores: NDArray[np.float32]
 ) -> None:
     """Write the scores of the rows from `start` to `stop` into `scores`, of shape (rows, categories).
@@ -44,13 +44,17 @@ def score_listed(
     """
     indptr, indices, strengths, _ = rows
     for row in range(start, stop):
-        own = scores[row]
-        own[:] = np.float32(0)
+        row_scores = scores[row]
+        row_scores[:] = np.float32(0)
         for j in range(indptr[row], indptr[row + 1]):
             first, count = lists.starts[indices[j]], lists.counts[indices[j]]
-            while count > 0 and lists.categories[first + count - 1] >= len(own):  # another thread has just added it
+            while count > 0 and lists.categories[first + count - 1] >= len(
+                row_scores
+            ):  # another thread has just added it
                 count -= 1
-            add_entries(lists.categories[first : first + count], weight[first : first + count], strengths[j], own)
+            add_entries(
+                lists.categories[first : first + count], weight[first : first + count], strengths[j], row_scores
+            )
 
 
 @kernel
@@ -74,7 +78,7 @@ def add_entries(
 
 
 @kernel
-def place_of(lists: Lists, feature: int, category: int) -> np.int64:
+def find_place(lists: Lists, feature: int, category: int) -> np.int64:
     """Return the position of the category's entry in the feature's list, or where it would be inserted."""
     low: np.int64 = lists.starts[feature]
     high: np.int64 = low + lists.counts[feature]
@@ -89,7 +93,7 @@ def place_of(lists: Lists, feature: int, category: int) -> np.int64:
 
 @kernel
 def has_entry(lists: Lists, feature: int, category: int, place: np.int64) -> bool:
-    """Return whether the entry at a position found by `place_of` is the category's."""
+    """Return whether the entry at a position found by `find_place` is the category's."""
     return place < lists.starts[feature] + lists.counts[feature] and bool(lists.categories[place] == category)
 
 
@@ -97,7 +101,7 @@ def has_entry(lists: Lists, feature: int, category: int, place: np.int64) -> boo
 def take_out(features: NDArray[np.int32], category: int, rule: Rule, lists: Lists, weights: Weights) -> None:
     """Copy the category's weights of some features into `weights`, of shape (features, 1)."""
     for j in range(len(features)):
-        place = place_of(lists, features[j], category)
+        place = find_place(lists, features[j], category)
         known = has_entry(lists, features[j], category, place)
         weights.absent[j, 0] = PRESENT if known else LATE
         weights.weight[j, 0] = lists.weight[place] if known else np.float32(0)
@@ -115,7 +119,7 @@ def put_back(features: NDArray[np.int32], category: int, weights: Weights, lists
         if weights.absent[j, 0] != PRESENT:
             continue
         feature = features[j]
-        place = place_of(lists, feature, category)
+        place = find_place(lists, feature, category)
         if not has_entry(lists, feature, category, place):
             insert(lists, feature, place)
             lists.categories[place] = category
@@ -148,7 +152,7 @@ def set_row_targets(labels: Labels, row: int, targets: NDArray[np.int8]) -> None
 
 
 @kernel
-def find_changes(
+def write_changes(
     examples: Examples,
     row: int,
     rule: Rule,
@@ -180,7 +184,7 @@ def find_changes(
 
 
 @kernel
-def learn_listed(
+def learn_sparse_rows(
     examples: Examples,
     first: int,
     last: int,
@@ -215,10 +219,10 @@ def learn_listed(
         size = stop - start
         if others == 0 and examples.labels.indptr[row] == examples.labels.indptr[row + 1]:
             continue
-        own = Rows(indptr[row : row + 2], indices, strengths, examples.rows.n_features)
-        score_listed(own, 0, 1, lists, lists.weight, scores)
+        one_row = Rows(indptr[row : row + 2], indices, strengths, examples.rows.n_features)
+        score_sparse_rows(one_row, 0, 1, lists, lists.weight, scores)
         set_row_targets(examples.labels, row, targets)
-        wanted = find_changes(examples, row, rule, targets, scores[0], changes)
+        wanted = write_changes(examples, row, rule, targets, scores[0], changes)
         for j in range(start, stop):
             if wanted > lists.rooms[indices[j]] - lists.counts[indices[j]]:
                 return row, wanted
@@ -232,7 +236,7 @@ def learn_listed(
                 write_factors(strengths[start:stop], changes[c], rounded[:size], factors[:size])
                 push_features(numbers[:size], factors[:size], 0, seen[c], rule, few)
             else:
-                move = move_of(examples.steps, row, 0, changes[c] > 0, seen[c])
+                move = make_move(examples.steps, row, 0, changes[c] > 0, seen[c])
                 step_features(numbers[:size], move, rule, few)
             put_back(indices[start:stop], c, few, lists)
     return last, 0
@@ -266,11 +270,11 @@ def move_lists(source: Lists, target: Lists) -> None:
 def trim_lists(lists: Lists, n_categories: int) -> None:
     """Keep only the entries of the first `n_categories` categories; the others are last in each list."""
     for feature in range(len(lists.starts)):
-        lists.counts[feature] = place_of(lists, feature, n_categories) - lists.starts[feature]
+        lists.counts[feature] = find_place(lists, feature, n_categories) - lists.starts[feature]
 
 
 @kernel
-def mean_of_entries(lists: Lists, examples: NDArray[np.int64], mean: NDArray[np.float32]) -> None:
+def write_entry_means(lists: Lists, examples: NDArray[np.int64], mean: NDArray[np.float32]) -> None:
     """Write each entry's mean weight over its category's examples into `mean`, computed in float64 and rounded once."""
     for feature in range(len(lists.starts)):
         for place in range(lists.starts[feature], lists.starts[feature] + lists.counts[feature]):
@@ -282,10 +286,14 @@ def mean_of_entries(lists: Lists, examples: NDArray[np.int64], mean: NDArray[np.
 
 
 @kernel
-def weights_of(
-    lists: Lists, category: int, features: NDArray[np.int64], weight: NDArray[np.float32], found: NDArray[np.float32]
+def write_weights_of(
+    lists: Lists,
+    category: int,
+    features: NDArray[np.int64],
+    weight: NDArray[np.float32],
+    category_weights: NDArray[np.float32],
 ) -> None:
-    """Write the category's weights of some features into `found`, taken from the entries' `weight`."""
+    """Write the category's weights of some features into `category_weights`, taken from the entries' `weight`."""
     for j in range(len(features)):
-        place = place_of(lists, features[j], category)
-        found[j] = weight[place] if has_entry(lists, features[j], category, place) else np.float32(0)
+        place = find_place(lists, features[j], category)
+        category_weights[j] = weight[place] if has_entry(lists, features[j], category, place) else np.float32(0)

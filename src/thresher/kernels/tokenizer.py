@@ -34,7 +34,7 @@ class Tokens(NamedTuple):
 
 
 @kernel
-def code_point(text: NDArray[np.uint8], i: int) -> tuple[int, int]:
+def read_code_point(text: NDArray[np.uint8], i: int) -> tuple[int, int]:
     """Return the character that starts at byte `i` of valid UTF-8, and its number of bytes."""
     first = int(text[i])
     if first < 0x80:
@@ -70,22 +70,22 @@ def write_code_point(code: int, place: int, letters: NDArray[np.uint8]) -> int:
 
 
 @kernel
-def must_be_composed(
+def find_uncomposed(
     text: NDArray[np.uint8], documents: NDArray[np.int64], classes: NDArray[np.uint8]
 ) -> NDArray[np.bool_]:
     """Return for each document whether it has a character that composition might change."""
-    found = np.zeros(len(documents), dtype=np.bool_)
+    uncomposed = np.zeros(len(documents), dtype=np.bool_)
     start = 0
     for document in range(len(documents)):
         i = start
         while i < documents[document]:
-            code, width = code_point(text, i)
+            code, width = read_code_point(text, i)
             if classes[code] & (NORMALIZE | UNASSIGNED):
-                found[document] = True
+                uncomposed[document] = True
                 break
             i += width
         start = documents[document]
-    return found
+    return uncomposed
 
 
 @kernel
@@ -104,7 +104,7 @@ def take_letters(letters: NDArray[np.uint8], start: int, stop: int, key: int, re
 
 
 @kernel
-def sized(key: int, size: int) -> int:
+def combine_key_and_size(key: int, size: int) -> int:
     """Return a key combined with the name's size.
 
     Names with the same combined key and at most seven letters are the same.
@@ -113,7 +113,7 @@ def sized(key: int, size: int) -> int:
 
 
 @kernel
-def _longest(documents: NDArray[np.int64]) -> int:
+def _measure_longest(documents: NDArray[np.int64]) -> int:
     """Return the size of the longest document."""
     longest = start = 0
     for stop in documents:
@@ -143,13 +143,13 @@ def tokenize_text(
     letters, stops, keys, rests, starts, ends, sentences, documents = tokens
     located = len(starts) > 0  # tuples are unpacked once: every access to a member counts references
     count = place = i = 0
-    low, edges = np.zeros(len(text), dtype=np.uint8), np.empty(_longest(documents) + 2, dtype=np.int64)
+    low, edges = np.zeros(len(text), dtype=np.uint8), np.empty(_measure_longest(documents) + 2, dtype=np.int64)
     for document in range(len(documents)):
         stop = documents[document]
         if ascii_alone[document] and not located:
-            found = find_edges(text, i, stop, low, edges)
-            place = write_words(low, edges, found, count, place, letters, stops, keys, rests)
-            count, i = count + found // 2, stop + 1
+            n_edges = find_edges(text, i, stop, low, edges)
+            place = write_words(low, edges, n_edges, count, place, letters, stops, keys, rests)
+            count, i = count + n_edges // 2, stop + 1
             documents[document] = count
             continue
         kind, length, sentence, key, rest = SEPARATOR, 0, 0, 0, 0
@@ -170,14 +170,14 @@ def tokenize_text(
                 end = i
             if 0 < letter <= 2 and kind != BIGRAM:
                 if kind == WORD:
-                    stops[count], keys[count], rests[count] = place, sized(key, place - begin), rest
+                    stops[count], keys[count], rests[count] = place, combine_key_and_size(key, place - begin), rest
                     if located:
                         starts[count], ends[count], sentences[count] = start, end, sentence
                     count, kind, length, key, rest = count + 1, SEPARATOR, 0, 0, 0
                 sentence += letter == 2
                 i += 1
                 continue
-            code, width = code_point(text, i)
+            code, width = read_code_point(text, i)
             entry = classes[code]
             now = kind if entry & CLASS == MARK else entry & CLASS
             if now == IGNORED:
@@ -185,7 +185,7 @@ def tokenize_text(
                 continue
             if now != kind:
                 if kind == WORD or (kind == BIGRAM and length == 1):
-                    stops[count], keys[count], rests[count] = place, sized(key, place - begin), rest
+                    stops[count], keys[count], rests[count] = place, combine_key_and_size(key, place - begin), rest
                     if located:
                         starts[count], ends[count], sentences[count] = start, end, sentence
                     count += 1
@@ -199,7 +199,7 @@ def tokenize_text(
                 place = write_code_point(lower[code], place, letters)
                 key, rest = take_letters(letters, before, place, key, rest, before - begin)
             if now == BIGRAM and length > 0:
-                stops[count], keys[count], rests[count] = place, sized(key, place - begin), rest
+                stops[count], keys[count], rests[count] = place, combine_key_and_size(key, place - begin), rest
                 if located:
                     starts[count], ends[count], sentences[count] = previous, i + width, sentence
                 count += 1

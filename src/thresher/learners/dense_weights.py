@@ -7,7 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.csr import Rows
-from thresher.kernels.dense_weights import DISCARDED, LATE, PRESENT, REGULARIZED_WINNOW, Rule, Weights, mean_weights
+from thresher.kernels.dense_weights import (
+    DISCARDED,
+    LATE,
+    PRESENT,
+    REGULARIZED_WINNOW,
+    Rule,
+    Weights,
+    write_mean_weights,
+)
 from thresher.kernels.mistake_driven import Examples, Lanes, learn_blocks, score_rows
 from thresher.kernels.regularized_winnow import learn_regularized_blocks
 from thresher.learners.chunks import SLICE_WORK, on_threads, slices
@@ -112,7 +120,7 @@ class DenseWeights:
         self.weights.weight.fill(0)
 
     @property
-    def lanes(self) -> tuple[int, ...]:
+    def width_tag(self) -> tuple[int, ...]:
         """A tuple with one item per lane of a block; kernels read the width from its type."""
         return LANES[: self.width]
 
@@ -283,7 +291,7 @@ class DenseWeights:
 
     def _learn(self, examples: Examples, rule: Rule, scores: NDArray[np.float32]) -> NDArray[np.int64]:
         mistakes = np.zeros(self.examples.shape, dtype=np.int64)
-        lanes = Lanes(self.lanes, self.learning(), self.examples, mistakes)
+        lanes = Lanes(self.width_tag, self.learning(), self.examples, mistakes)
         learn = learn_regularized_blocks if rule.learner == REGULARIZED_WINNOW else learn_blocks
         learn(examples, np.arange(len(examples.rows.indptr) - 1), rule, lanes, self.weights, scores)
         self.changed()
@@ -296,7 +304,7 @@ class DenseWeights:
         rows, weight = now._scoring(rows)
 
         def score_part(first: int, last: int) -> None:
-            score_rows(rows, first, last, now.lanes, weight, scores)
+            score_rows(rows, first, last, now.width_tag, weight, scores)
 
         if len(rows.indices) * scores.shape[1] <= SLICE_WORK:
             score_part(0, n_rows)
@@ -336,7 +344,7 @@ class DenseWeights:
             return np.asarray(now.weights.weight[block, :, lane][chosen])
         few = Weights._make(array[block : block + 1, chosen] if array.shape[1] else array[:1] for array in now.weights)
         mean = aligned_empty(few.weight.shape, np.float32)
-        mean_weights(few, now.examples[block : block + 1], mean)
+        write_mean_weights(few, now.examples[block : block + 1], mean)
         return np.asarray(mean[0, :, lane])
 
     def discarded(self) -> NDArray[np.int64]:
@@ -388,7 +396,7 @@ class DenseWeights:
 
     def _means(self, weights: Weights, n_features: int) -> NDArray[np.float32]:
         mean = aligned_empty((len(self.examples), n_features, self.width), np.float32)
-        mean_weights(weights, self.examples, mean)
+        write_mean_weights(weights, self.examples, mean)
         return mean
 
 

@@ -13,14 +13,14 @@ from thresher.kernels.dense_weights import PRESENT, Rule, Weights
 from thresher.kernels.mistake_driven import Examples
 from thresher.kernels.sparse_weights import (
     Lists,
-    learn_listed,
-    mean_of_entries,
+    learn_sparse_rows,
     move_lists,
     order_by_feature,
     put_back,
-    score_listed,
+    score_sparse_rows,
     trim_lists,
-    weights_of,
+    write_entry_means,
+    write_weights_of,
 )
 from thresher.learners.chunks import on_threads, slices
 from thresher.learners.dense_weights import DenseWeights, Start
@@ -182,7 +182,7 @@ class SparseWeights:
         for part in slices(np.arange(n_rows), np.diff(examples.rows.indptr), self.n_categories):
             row, last = (int(part[0]), int(part[-1]) + 1) if len(part) else (0, 0)
             while row < last:
-                row, wanted = learn_listed(examples, row, last, rule, self.examples, mistakes, self.lists)
+                row, wanted = learn_sparse_rows(examples, row, last, rule, self.examples, mistakes, self.lists)
                 if wanted:
                     indptr, indices, _, _ = examples.rows
                     self._make_room(indices[indptr[row] : indptr[row + 1]], wanted)
@@ -205,7 +205,7 @@ class SparseWeights:
         scores = np.empty((n_rows, self.n_categories), dtype=np.float32)
         mistakes = np.zeros(self.n_categories, dtype=np.int64)
         for row in range(n_rows):
-            score_listed(rows, row, row + 1, self.lists, self.lists.weight, scores)
+            score_sparse_rows(rows, row, row + 1, self.lists, self.lists.weight, scores)
             one = Examples(
                 rows._replace(indptr=rows.indptr[row : row + 2]),
                 labels._replace(indptr=labels.indptr[row : row + 2]),
@@ -220,7 +220,7 @@ class SparseWeights:
         weight, scores = now._scoring_weight(), np.empty((n_rows, now.n_categories), dtype=np.float32)
 
         def score_part(first: int, last: int) -> None:
-            score_listed(rows, first, last, now.lists, weight, scores)
+            score_sparse_rows(rows, first, last, now.lists, weight, scores)
 
         on_threads(score_part, slices(np.arange(n_rows), np.diff(rows.indptr), now.n_categories), n_threads)
         return scores
@@ -233,7 +233,7 @@ class SparseWeights:
         known = self._mean[:1]  # has another length if another thread has just made room
         if not known or len(known[0]) != len(self.lists.weight):
             known = [np.zeros(len(self.lists.weight), dtype=np.float32)]
-            mean_of_entries(self.lists, self.examples, known[0])
+            write_entry_means(self.lists, self.examples, known[0])
             self._mean[:] = known  # assigned last, as other threads read it too
         return known[0]
 
@@ -242,7 +242,7 @@ class SparseWeights:
         found = np.empty(len(features), dtype=np.float32)
         now = self._now()
         weight = now.lists.weight if last else now._scoring_weight()
-        weights_of(now.lists, category, np.asarray(features, dtype=np.int64), weight, found)
+        write_weights_of(now.lists, category, np.asarray(features, dtype=np.int64), weight, found)
         return found
 
     def discarded(self) -> NDArray[np.int64]:

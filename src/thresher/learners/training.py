@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from thresher.kernels.dense_weights import REGULARIZED_WINNOW, Rule, Weights, drop_features
 from thresher.kernels.mistake_driven import Examples, Lanes, learn_rows
 from thresher.kernels.regularized_winnow import learn_regularized_rows
-from thresher.kernels.shuffle import seeded_state, shuffle_rows
+from thresher.kernels.shuffle import make_state, shuffle_rows
 from thresher.learners.chunks import slices
 from thresher.learners.dense_weights import NOT_KEPT, WIDEST_BLOCK, DenseWeights, Matrices, Start
 from thresher.learners.sparse_weights import Entries, SparseWeights, joined_entries, met_entries
@@ -71,7 +71,7 @@ class Orders:
     """
 
     def __init__(self, n_rows: int, seed: int | None) -> None:
-        self.rows, self.state = np.arange(n_rows), None if seed is None else seeded_state(seed)
+        self.rows, self.state = np.arange(n_rows), None if seed is None else make_state(seed)
         self.stretches = np.arange(-(-n_rows // STRETCH))
 
     def next(self) -> NDArray[np.int64]:
@@ -100,7 +100,7 @@ class Training:
         self.first_pass = first_pass
         self.n_rows = len(examples.rows.indptr) - 1
         self.n_blocks = len(blocks.examples)
-        self.lanes = Lanes(blocks.lanes, blocks.learning(), blocks.examples, np.zeros_like(blocks.examples))
+        self.lanes = Lanes(blocks.width_tag, blocks.learning(), blocks.examples, np.zeros_like(blocks.examples))
         self.discarded = np.zeros_like(self.lanes.learning)
         self.lengths = np.diff(examples.rows.indptr)
         self._done = np.zeros(self.n_blocks, dtype=np.int64)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher.errors import ParameterError
-from thresher.kernels.calibration import likeliest_slope
+from thresher.kernels.calibration import find_likeliest_slope
 from thresher.kernels.reproducible_math import sigmoid
 from thresher.model.policies import check_policy, max_categories
 from thresher.model.thresholds import Floats, Scores, Truth, tune_thresholds
@@ -221,4 +221,4 @@ def _slope(margins: Floats, truth: Truth) -> float:
     """Return the most likely slope of one category."""
     positives = np.count_nonzero(truth)
     targets = np.where(truth, (positives + 1) / (positives + 2), 1 / (len(truth) - positives + 2))
-    return likeliest_slope(np.ascontiguousarray(margins), targets, *SLOPES)
+    return find_likeliest_slope(np.ascontiguousarray(margins), targets, *SLOPES)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import RowsError
-from thresher.kernels.csr import Rows, copy_rows, first_faulty_row, normalized_rows
+from thresher.kernels.csr import Rows, copy_rows, find_faulty_row, normalize_rows
 from thresher.kernels.dense_weights import LARGEST_STRENGTH
 from thresher.rows.spilled import is_spilled, release
 
@@ -36,7 +36,7 @@ def as_rows(source: Any) -> Rows:
         raise RowsError(f"n_features must be a whole number, not {n_features!r}")
     n_features = int(n_features)
     checked_indptr, checked_indices = check_structure(indptr, indices, n_features)
-    faulty = first_faulty_row(checked_indptr, checked_indices, n_features)
+    faulty = find_faulty_row(checked_indptr, checked_indices, n_features)
     if faulty >= 0:
         problem = f"row {faulty}: indices must increase strictly within 0 .. {n_features - 1}"
         raise RowsError(problem, hint="sort them and sum duplicates, or set n_features")
@@ -157,5 +157,5 @@ def to_strengths(
     if normalize:
         if not checked and np.any(data < 0):
             raise RowsError("normalize=True divides by the sum of the strengths, and data has negative ones")
-        data = normalized_rows(rows.indptr, data)
+        data = normalize_rows(rows.indptr, data)
     return rows._replace(data=data)

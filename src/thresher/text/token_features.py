@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.kernels.ngrams import cut_names, join_names, joined_length, order_pairs
+from thresher.kernels.ngrams import cut_names, join_names, measure_joined, order_pairs
 from thresher.kernels.tokenizer import Tokens
 from thresher.text.tokens import encode
 
@@ -46,7 +46,7 @@ def _join_rows(
     letters: NDArray[np.uint8], stops: NDArray[np.int64], members: NDArray[np.int64], mark: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return the names of each row of members, joined by the mark and concatenated."""
-    joined_letters = np.empty(joined_length(stops, members), dtype=np.uint8)
+    joined_letters = np.empty(measure_joined(stops, members), dtype=np.uint8)
     joined_stops = np.empty(len(members), dtype=np.int64)
     join_names(letters, stops, members, mark, joined_letters, joined_stops)
     return joined_letters, joined_stops

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from thresher.errors import TextError
 from thresher.kernels.ascii_tokenizer import STRIDE
-from thresher.kernels.tokenizer import Tokens, must_be_composed, tokenize_text
+from thresher.kernels.tokenizer import Tokens, find_uncomposed, tokenize_text
 from thresher.text.unicode_table import COMBINING, NORMALIZE, SECOND, UNASSIGNED, compose, load_characters
 
 _PADDING = bytes(STRIDE)
@@ -56,7 +56,7 @@ def encode(texts: Sequence[str]) -> list[bytes]:
     if foreign:
         parts = [encoded[i] for i in foreign]
         ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
-        changed = must_be_composed(np.frombuffer(b"".join(parts), dtype=np.uint8), ends, load_characters().classes)
+        changed = find_uncomposed(np.frombuffer(b"".join(parts), dtype=np.uint8), ends, load_characters().classes)
         for i in np.array(foreign)[changed]:
             encoded[i] = compose(texts[i]).encode()
     return encoded

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from thresher.errors import ParameterError, TextError
 from thresher.kernels.csr import Rows
-from thresher.kernels.hash_table import add_counts, rows_from_entries
+from thresher.kernels.hash_table import add_counts, make_rows
 from thresher.kernels.tokenizer import Tokens
 from thresher.rows.spilled import SpillingArray, documents_with, give_back, joined_rows, release
 from thresher.support.growable import extend
@@ -400,7 +400,7 @@ def convert_entries(
     indices, counts = np.empty(len(found), dtype=np.int32), np.empty(len(found), dtype=np.float32)
     indptr = np.zeros(len(ends) + 1, dtype=np.int64)
     indptr[1:] = ends
-    rows_from_entries(indptr[1:], renumbered, n_features, found, indices, counts)
+    make_rows(indptr[1:], renumbered, n_features, found, indices, counts)
     return Rows(indptr, indices[: indptr[-1]], counts[: indptr[-1]], n_features)
 
 
@@ -415,7 +415,7 @@ def _convert_all(
     for entries_of_batch, stops in zip(found.pieces(), ends, strict=True):
         own = indptr[row : row + len(stops)]
         own[:] = stops
-        rows_from_entries(own, renumbered, n_features, entries_of_batch, indices[place:], counts[place:])
+        make_rows(own, renumbered, n_features, entries_of_batch, indices[place:], counts[place:])
         own += place
         row, place = row + len(stops), int(own[-1])
     return Rows(indptr, indices[:place], counts[:place], n_features)

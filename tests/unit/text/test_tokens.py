@@ -328,9 +328,9 @@ every_long_text = pytest.mark.parametrize("piece", LONG_TEXTS.values(), ids=LONG
 
 @every_long_text
 def test_each_byte_is_read_a_few_times_however_long_the_text(piece: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "code_point", plain(kernels.code_point))
+    monkeypatch.setattr(kernels, "read_code_point", plain(kernels.read_code_point))
     monkeypatch.setattr(kernels, "write_code_point", plain(kernels.write_code_point))
-    for name in ("take_letters", "sized"):
+    for name in ("take_letters", "combine_key_and_size"):
         monkeypatch.setattr(kernels, name, plain(getattr(kernels, name)))
     for size in (400, 800):
         data = (piece * (size // len(piece))).encode() + b" "
@@ -338,7 +338,7 @@ def test_each_byte_is_read_a_few_times_however_long_the_text(piece: str, monkeyp
         letters, places = np.empty(len(room), dtype=np.uint8), [room.copy() for _ in range(6)]
         tokens = kernels.Tokens._make([letters, *places, np.array([len(data) - 1])])
         plain(kernels.tokenize_text)(text, *load_characters(), np.zeros(1, dtype=np.bool_), tokens)
-        plain(kernels.must_be_composed)(text, np.array([len(data)]), load_characters().classes)
+        plain(kernels.find_uncomposed)(text, np.array([len(data)]), load_characters().classes)
         assert text.reads <= 5 * len(data) + 5
 
 

@@ -132,7 +132,7 @@ def test_names_that_collide_in_the_low_bits_keep_their_own_numbers() -> None:
     keys, rests = np.empty(len(candidates), dtype=np.int64), np.empty(len(candidates), dtype=np.int64)
     kernels.make_keys(data.letters, data.stops, keys, rests)
     pairs = zip(keys.tolist(), rests.tolist(), strict=True)
-    slots = [kernels.name_hash(key, rest, vocabulary_module.SEEDS) & 0x3FF for key, rest in pairs]
+    slots = [kernels.hash_name(key, rest, vocabulary_module.SEEDS) & 0x3FF for key, rest in pairs]
     commonest = max(set(slots), key=slots.count)
     colliding = [name for name, slot in zip(candidates, slots, strict=True) if slot == commonest]
     assert len(colliding) >= 12
@@ -158,7 +158,7 @@ def test_names_of_one_hash_keep_their_own_numbers(monkeypatch: pytest.MonkeyPatc
     def in_python(kernel: Callable[..., Any]) -> Callable[..., Any]:
         return getattr(kernel, "py_func", kernel)
 
-    monkeypatch.setattr(kernels, "name_hash", lambda key, rest, seeds: 4095)  # the last slot of the table
+    monkeypatch.setattr(kernels, "hash_name", lambda key, rest, seeds: 4095)  # the last slot of the table
     for name in ("add_names", "find_names", "hash_names"):
         monkeypatch.setattr(vocabulary_module, name, in_python(getattr(kernels, name)))
     names = ["a", "b", "ab", "ba", "", "b", "a", "é"]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import ParameterError
-from thresher.kernels.shuffle import seeded_state, shuffle_rows
+from thresher.kernels.shuffle import make_state, shuffle_rows
 from thresher.support.settings import MAX_NUMBER
 from thresher_reproduction.rivals.tables import Progress
 
@@ -31,7 +31,7 @@ def run_passes(n_rows: int, max_passes: int, seed: int, learn: LearnRows, progre
     [0, 1, 2]
     3 of 3
     """
-    order, state = np.arange(n_rows), seeded_state(seed)
+    order, state = np.arange(n_rows), make_state(seed)
     for number in range(max_passes):
         shuffle_rows(order, state)
         for start in range(0, n_rows, ROWS_AT_ONCE):
