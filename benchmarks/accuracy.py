@@ -48,7 +48,7 @@ from thresher.model.factories import new_learner
 from thresher.model.presets import PRESETS
 from thresher.model.settings import ModelSettings
 from thresher.model.threshold_tuning import tune_on_folds
-from thresher.rows.folds import folds
+from thresher.rows.folds import assign_folds
 from thresher.rows.labels import as_truth, number_categories
 
 REUTERS, DEBTAGS = ("modapte90", "aptemod"), "debtags"
@@ -108,7 +108,7 @@ def _debtags(part: str) -> list[Document]:
 
 def held_out_fifth(whole: Collection) -> Collection:
     """Return a collection whose test documents are a fifth of the training documents, which is left out of these."""
-    fold_of = folds(whole.truth, N_FOLDS).tolist()
+    fold_of = assign_folds(whole.truth, N_FOLDS).tolist()
     parts: tuple[list[Document], list[Document]] = ([], [])
     for document, fold in zip(whole.train, fold_of, strict=True):
         parts[fold == 0].append(document)

@@ -28,7 +28,7 @@ from thresher.model.factories import new_features, strengthen
 from thresher.model.policies import choose_policy
 from thresher.model.selection import choose_settings
 from thresher.model.settings import WEIGHED, ModelSettings
-from thresher.rows.folds import folds
+from thresher.rows.folds import assign_folds
 from thresher.support.parallel import count_threads
 from thresher.text.tfidf import weigh_rows
 
@@ -285,7 +285,7 @@ def peer_outcome(peer: Peer, collection: Collection) -> Outcome:
 
 def tuned(train: Train, rows: Any, truth: Truth) -> Decisions:
     """Return thresholds and policy as the presets' are made: from scores by models that have not seen the documents."""
-    held_out, fold_of = np.empty(truth.shape, dtype=np.float32), folds(truth, N_FOLDS)
+    held_out, fold_of = np.empty(truth.shape, dtype=np.float32), assign_folds(truth, N_FOLDS)
     for fold in range(N_FOLDS):
         inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
         held_out[outside] = _scores(train(rows[inside], truth[inside]), rows[outside])

@@ -296,7 +296,7 @@ def print_peak(name: str) -> None:
     model = trained(name, data)
     above, needed = peak() - before, 0
     if isinstance(model, Categorizer):
-        blocks = model.state.learner.fitted_weights()
+        blocks = model.state.learner.get_weights()
         rows = model.state.features.rows(document.text for document in data.train)
         weights = blocks.weights if isinstance(blocks, DenseWeights) else blocks.lists
         needed = sum(array.nbytes for array in (*weights, *rows[:3]))

@@ -70,7 +70,7 @@ import numpy as np
 from thresher import Categorizer
 text = " ".join(f"w{{number}}" for number in range(10_000))
 model = Categorizer(preset="fast", min_count=1, **{options}).fit([text, "wheat"], ["energy", "grain"])
-weights, features = model.state.learner.fitted_weights(), np.arange(10_000, dtype=np.int32)
+weights, features = model.state.learner.get_weights(), np.arange(10_000, dtype=np.int32)
 held = [weights.category_weights(0, features, {last})]
 pages = int(Path("/proc/self/statm").read_text().split()[0])
 resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + {kilobytes} * 2**10,) * 2)

@@ -57,7 +57,7 @@ def dense_rows(counts: Sequence[Sequence[int]]) -> Rows:
 
 def weights_in_blocks(learner: MistakeDrivenLearner) -> Weights:
     """Return the arrays of a learner that keeps all weights."""
-    blocks = learner.fitted_weights()
+    blocks = learner.get_weights()
     assert isinstance(blocks, DenseWeights)
     return blocks.weights
 

@@ -23,8 +23,8 @@ from thresher.model.factories import new_learner, strengthen
 from thresher.model.settings import ModelSettings
 from thresher.model.threshold_tuning import held_out_scores, make_local_scorer
 from thresher.model.thresholds import Scores, Truth, tune_thresholds
-from thresher.rows.folds import folds
-from thresher.rows.labels import as_truth, listed_labels, number_categories
+from thresher.rows.folds import assign_folds
+from thresher.rows.labels import as_truth, make_labels, number_categories
 from thresher.rows.validation import select_rows
 from thresher.support.progress import Report, make_reporter
 from thresher.text.analysers import Text
@@ -177,12 +177,12 @@ def _train_learners(
 ) -> Iterator[tuple[MistakeDrivenLearner, Ints]]:
     """Yield for each fold a learner trained on the trusted documents outside it, and the documents inside."""
     rows, labels, truth = collection
-    count, parts = settings.folds, folds(truth, settings.folds)
+    count, parts = settings.folds, assign_folds(truth, settings.folds)
     for fold in range(count):
         taught = np.flatnonzero((parts != fold) & ~left_out)
         progress = make_reporter(f"judge {fold + 1}/{count}", report)
         learner = new_learner(settings)
-        trusted = listed_labels([labels[i] for i in taught])
+        trusted = make_labels([labels[i] for i in taught])
         learner.fit_rows(select_rows(rows, taught), trusted, truth.shape[1], progress)
         yield learner, np.flatnonzero(parts == fold)
 

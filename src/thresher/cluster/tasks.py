@@ -20,8 +20,8 @@ from thresher.kernels.tokenizer import Tokens
 from thresher.learners.training import Plan, Trained, train_group
 from thresher.model.factories import new_features, new_learner
 from thresher.model.settings import WEIGHED, ModelSettings
-from thresher.rows.labels import labels_of
-from thresher.rows.spilled import SpillingArray, documents_with
+from thresher.rows.labels import select_labels
+from thresher.rows.spilled import SpillingArray, count_documents_by_feature
 from thresher.rows.validation import select_rows, to_strengths
 from thresher.text.analysers import Text
 from thresher.text.tfidf import weigh_rows
@@ -125,7 +125,7 @@ def make_rows(folder: Path, number: int, n_features: int) -> Size:
     renumbered = stored.read(folder, f"counted-{number}.renumbered", np.int64)
     rows = convert_entries(found, ends, renumbered, n_features)
     stored.write_part(folder, f"rows-{number}", rows)
-    stored.write(folder, f"rows-{number}.documents", documents_with(rows))
+    stored.write(folder, f"rows-{number}.documents", count_documents_by_feature(rows))
     return Size(len(rows.indptr) - 1, len(rows.indices), int(np.count_nonzero(np.diff(rows.indptr))))
 
 
@@ -170,7 +170,7 @@ def score_held_out(
     """Train some categories on some rows, and return their scores for other rows."""
     rows = stored.read_rows(folder, "strong", n_features)
     labels = rows_of_labels(stored.read_labels(folder, "labels"), inside)
-    own = labels_of(labels, np.arange(first, last), n_categories)
+    own = select_labels(labels, np.arange(first, last), n_categories)
     learner = new_learner(settings)
     learner.fit_rows(select_rows(rows, inside), own, last - first)
     return learner.score_rows(select_rows(rows, outside))

@@ -21,14 +21,14 @@ from thresher.kernels.csr import Rows
 from thresher.kernels.mistake_driven import Examples
 from thresher.learners.dense_weights import WIDEST_BLOCK, DenseWeights
 from thresher.learners.sparse_weights import SparseWeights
-from thresher.learners.training import GROUP_WEIGHTS, History, Plan, joined_groups
+from thresher.learners.training import GROUP_WEIGHTS, History, Plan, join_groups
 from thresher.model.factories import fit_to_size, new_features, new_learner
 from thresher.model.fitting import FittedParts, install
 from thresher.model.reservoir import MAX_SAMPLED, Reservoir, copy_row
 from thresher.model.selection import NO_CHOICE, choose_settings
 from thresher.model.settings import WEIGHED, ModelSettings
 from thresher.model.threshold_tuning import tune_on_folds
-from thresher.rows.labels import listed_labels
+from thresher.rows.labels import make_labels
 from thresher.support.progress import Report, Step
 from thresher.text.analysers import Text
 from thresher.text.tfidf import compute_idf_of_counts
@@ -111,13 +111,13 @@ class _Fit:
             counts[: int(features.has_constant)] = 0  # it is not in the rows of counts
             idf = compute_idf_of_counts(counts, features.n_documents, n_entries, features.has_constant)
         strong = self._strengths(settings, n_features, sizes, idf)
-        stored.write_labels(self.folder, "labels", listed_labels(labels))
+        stored.write_labels(self.folder, "labels", make_labels(labels))
         score_fold = partial(self._score_fold, settings, n_features, len(names))
         decisions = tune_on_folds(
             settings, strong, labels, len(names), self.progress, choice.held_out, score_fold=score_fold
         )
         learner = new_learner(settings.replace({"n_threads": self.model.state.settings.parameters.n_threads}))
-        learner.fit_rows(strong, listed_labels(labels), len(names), train=self._train)
+        learner.fit_rows(strong, make_labels(labels), len(names), train=self._train)
         install(self.model.state, FittedParts(features, learner, names, choice, decisions, idf, reservoir))
         return self.model
 
@@ -192,7 +192,7 @@ class _Fit:
             for first, last in self._groups(plan.n_categories, n_features)
         ]
         trained = self.cluster.gather("train categories", work, self._report("train categories"))
-        return joined_groups(trained, plan, n_features, self.model.state.settings.parameters.block_width)
+        return join_groups(trained, plan, n_features, self.model.state.settings.parameters.block_width)
 
     def _score_fold(
         self, settings: ModelSettings, n_features: int, n_categories: int, inside: Ints, outside: Ints, report: Any

@@ -14,7 +14,7 @@ from thresher.evaluation.held_out import evaluate
 from thresher.evaluation.labelled import name_of, truth_of
 from thresher.evaluation.result import Evaluation
 from thresher.metrics import check_whole
-from thresher.rows.folds import folds as fold_numbers
+from thresher.rows.folds import assign_folds
 from thresher.support.progress import Report
 
 
@@ -50,7 +50,7 @@ def cross_validate(
     labels = [normalize_categories(document.categories) for document in listed]
     names = sorted({name for row in labels for name in row})
     truth = truth_of(labels, names)
-    fold_of, unknown = fold_numbers(truth, folds), Counter[str]()
+    fold_of, unknown = assign_folds(truth, folds), Counter[str]()
     scores, accepted = np.zeros(truth.shape), np.zeros(truth.shape, dtype=np.bool_)
     for fold in range(folds):
         inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)

@@ -12,7 +12,7 @@ from thresher.errors import NotFittedError, ParameterError, RowsError
 from thresher.kernels.csr import Labels, Rows
 from thresher.kernels.dense_weights import Rule, Steps
 from thresher.kernels.mistake_driven import Examples
-from thresher.learners.chunks import SLICE_WORK
+from thresher.learners.chunks import CHUNK_WORK
 from thresher.learners.dense_weights import DenseWeights
 from thresher.learners.mistake_rule import MistakeRule
 from thresher.learners.sparse_weights import SparseWeights
@@ -23,7 +23,7 @@ from thresher.learners.training import (
     Report,
     Schedule,
     Training,
-    train_listed,
+    train_sparse,
 )
 from thresher.rows.labels import as_labels, count_categories, count_positives
 from thresher.rows.validation import as_rows, check_numbers, to_strengths
@@ -91,7 +91,7 @@ class MistakeDrivenLearner(MistakeRule):
             Called with a Progress about ten times a second.
         """
         self.check_parameters()
-        strong, judged, times = self._checked(rows, labels, row_weight)
+        strong, judged, times = self._check_input(rows, labels, row_weight)
         return self._fit(strong, judged, times, n_categories, progress)
 
     def fit_rows(
@@ -118,7 +118,7 @@ class MistakeDrivenLearner(MistakeRule):
         progress: Report | None,
         train: Train | None = None,
     ) -> Self:
-        average_active = self._measured(strong)
+        average_active = self._measure_average_active(strong)
         examples = Examples(strong, labels, self._steps(average_active, times))
         count = count_categories(examples.labels, n_categories, 0)
         rule, schedule = self._rule(average_active, revive=False), self._schedule(average_active)
@@ -126,7 +126,7 @@ class MistakeDrivenLearner(MistakeRule):
         blocks: DenseWeights | SparseWeights
         if train is not None or self.sparse:
             plan = Plan(rule, schedule, start, count, self.sparse)
-            blocks, history = (train or train_listed)(examples, plan, n_threads, progress)
+            blocks, history = (train or train_sparse)(examples, plan, n_threads, progress)
         else:
             blocks = DenseWeights(start, examples.rows.n_features, count, self.block_width)
             history = Training(examples, rule, schedule, blocks).run(n_threads, progress)
@@ -153,7 +153,7 @@ class MistakeDrivenLearner(MistakeRule):
         categories out (`Labels` with others=0).
         """
         self.check_parameters()
-        strong, judged, times = self._checked(rows, labels, row_weight)
+        strong, judged, times = self._check_input(rows, labels, row_weight)
         count = count_categories(judged, n_categories, 0 if self._weights is None else self._weights.n_categories)
         self._online = None
         self._learn(strong, judged, count, times, progress)
@@ -175,7 +175,7 @@ class MistakeDrivenLearner(MistakeRule):
         Rows and labels must be valid, as in `learn_rows`, and all categories must be known. This does not support
         averaged weights, as each step changes all means.
         """
-        blocks, (rule, steps) = self.fitted_weights(), self._online_rule()
+        blocks, (rule, steps) = self.get_weights(), self._online_rule()
         blocks.grow(rows.n_features, blocks.n_categories)
         scores, mistakes = blocks.stream(Examples(rows, labels, steps), rule)
         self._limit_untaught(scores)
@@ -203,14 +203,14 @@ class MistakeDrivenLearner(MistakeRule):
         A single row is never long: nothing interrupts it, and copying all weights would take longer than learning it.
         """
         first = self._weights is None
-        average_active = self._measured(rows) if first else self.average_active_
+        average_active = self._measure_average_active(rows) if first else self.average_active_
         if first or times is not None:
             rule = self._rule(average_active, revive=not self.discard_final)
             steps = self._steps(average_active, np.ones(1) if times is None else times)
         else:
             rule, steps = self._online_rule()
         examples = Examples(rows, labels, steps)
-        long = len(rows.indptr) > 2 and len(rows.indices) * count > SLICE_WORK
+        long = len(rows.indptr) > 2 and len(rows.indices) * count > CHUNK_WORK
         blocks = self._first_blocks(average_active, rows) if self._weights is None else self._weights
         blocks = blocks.copy() if long else blocks
         known, on_threads = blocks.n_categories, long and isinstance(blocks, DenseWeights)
@@ -232,8 +232,8 @@ class MistakeDrivenLearner(MistakeRule):
             self.mistakes_ = np.zeros((0, 0), dtype=np.int64)
             self.n_passes_ = self.online_mistakes_ = self.positives_ = np.zeros(0, dtype=np.int64)
         self._weights, self.average_active_ = blocks, average_active
-        self.online_mistakes_ = _extended(self.online_mistakes_, count) + mistakes
-        self.positives_ = _extended(self.positives_, count) + count_positives(labels, count)
+        self.online_mistakes_ = _extend(self.online_mistakes_, count) + mistakes
+        self.positives_ = _extend(self.positives_, count) + count_positives(labels, count)
         return mistakes
 
     def _first_blocks(self, average_active: float, rows: Rows) -> DenseWeights | SparseWeights:
@@ -250,7 +250,7 @@ class MistakeDrivenLearner(MistakeRule):
 
         A category without any positive example accepts nothing: its scores are capped at theta.
         """
-        blocks = self.fitted_weights()
+        blocks = self.get_weights()
         checked = as_rows(rows)
         if checked.n_features != blocks.n_features:
             raise RowsError(f"rows have {checked.n_features} features, and the learner has {blocks.n_features}")
@@ -258,7 +258,7 @@ class MistakeDrivenLearner(MistakeRule):
 
     def score_rows(self, rows: Rows) -> NDArray[np.float32]:
         """Return the raw scores of `rows` of strengths, which are known to be valid."""
-        blocks = self.fitted_weights()
+        blocks = self.get_weights()
         if rows.n_features > blocks.n_features:
             raise RowsError(f"rows have {rows.n_features} features, and the learner has {blocks.n_features}")
         return self._scores(blocks, rows)
@@ -278,7 +278,7 @@ class MistakeDrivenLearner(MistakeRule):
     @property
     def weights_(self) -> NDArray[np.float32]:
         """The weights used in scores, of shape (categories, features)."""
-        return np.ascontiguousarray(self.fitted_weights().dense().T)
+        return np.ascontiguousarray(self.get_weights().to_matrix().T)
 
     def category_weights(
         self, category: int, features: NDArray[np.integer], *, last: bool = False
@@ -287,7 +287,7 @@ class MistakeDrivenLearner(MistakeRule):
 
         If `last`, return the weights after the last step instead of their mean.
         """
-        blocks, wanted = self.fitted_weights(), np.asarray(features)
+        blocks, wanted = self.get_weights(), np.asarray(features)
         check_numbers("categories", np.array([category]), blocks.n_categories)
         check_numbers("features", wanted, blocks.n_features)
         return blocks.category_weights(category, wanted, last)
@@ -300,21 +300,21 @@ class MistakeDrivenLearner(MistakeRule):
     @property
     def n_features_(self) -> int:
         """The number of features that the learner knows."""
-        return self.fitted_weights().n_features
+        return self.get_weights().n_features
 
     @property
     def n_categories_(self) -> int:
         """The number of categories that the learner knows."""
-        return self.fitted_weights().n_categories
+        return self.get_weights().n_categories
 
     @property
     def discarded_(self) -> NDArray[np.int64]:
         """The number of discarded features, by category."""
-        return self.fitted_weights().discarded()
+        return self.get_weights().count_discarded()
 
     def select(self, categories: list[int]) -> Self:
         """Keep only these `categories`, in this order."""
-        self._weights = self.fitted_weights().chosen(categories)
+        self._weights = self.get_weights().select(categories)
         for name in ("n_passes_", "online_mistakes_", "positives_", "mistakes_"):
             counts = getattr(self, name)
             inside = [c for c in categories if c < counts.shape[-1]]
@@ -323,7 +323,7 @@ class MistakeDrivenLearner(MistakeRule):
 
     def merge(self, categories: list[int]) -> Self:
         """Give the first of these `categories` the largest weight among them for each feature."""
-        self._weights, self.positives_ = self.fitted_weights().merged(categories), self.positives_.copy()
+        self._weights, self.positives_ = self.get_weights().merge(categories), self.positives_.copy()
         self.positives_[categories[0]] = self.positives_[categories].sum()
         return self
 
@@ -336,16 +336,16 @@ class MistakeDrivenLearner(MistakeRule):
         if self._weights is not None:
             self._weights.reserve(max(n_features, self.n_features_), max(n_categories, self.n_categories_))
 
-    def part(self, categories: list[int], features: NDArray[np.int64]) -> Self:
-        """Return a learner with a copy of only some `categories` and `features`; `take_part` copies it back."""
+    def copy_part(self, categories: list[int], features: NDArray[np.int64]) -> Self:
+        """Return a learner with a copy of only some `categories` and `features`; `put_back_part` copies it back."""
         part = copy(self)
-        part._weights = self.fitted_weights().part(categories, features)
+        part._weights = self.get_weights().copy_part(categories, features)
         part.online_mistakes_, part.positives_ = self.online_mistakes_[categories], self.positives_[categories]
         return part
 
-    def take_part(self, part: "MistakeDrivenLearner", categories: list[int], features: NDArray[np.int64]) -> None:
+    def put_back_part(self, part: "MistakeDrivenLearner", categories: list[int], features: NDArray[np.int64]) -> None:
         """Copy back what a `part` of these `categories` and `features` has learned, except its count of positives."""
-        self.fitted_weights().take_part(part.fitted_weights(), categories, features)
+        self.get_weights().put_back_part(part.get_weights(), categories, features)
         self.online_mistakes_ = self.online_mistakes_.copy()
         self.online_mistakes_[categories] = part.online_mistakes_
 
@@ -359,10 +359,10 @@ class MistakeDrivenLearner(MistakeRule):
         parameters = self.get_params()
         self.__dict__.update(other.__dict__)
         self.__dict__.update(parameters)
-        self._weights, self._online = other.fitted_weights().copy() if blocks is None else blocks, None
+        self._weights, self._online = other.get_weights().copy() if blocks is None else blocks, None
         return self
 
-    def resume_from(self, weights: DenseWeights | SparseWeights) -> None:
+    def take_weights(self, weights: DenseWeights | SparseWeights) -> None:
         """Take `weights` that were read from a file."""
         self._weights = weights
 
@@ -372,7 +372,7 @@ class MistakeDrivenLearner(MistakeRule):
         twin._weights = None if twin._weights is None else twin._weights.view()
         return twin
 
-    def fitted_weights(self) -> DenseWeights | SparseWeights:
+    def get_weights(self) -> DenseWeights | SparseWeights:
         """Return the weights, or raise a NotFittedError."""
         if self._weights is None:
             raise NotFittedError(
@@ -384,22 +384,22 @@ class MistakeDrivenLearner(MistakeRule):
         """Return `rows` of counts as rows of the strengths used in scores."""
         return to_strengths(rows, self.strength, self.normalize)
 
-    def _checked(self, rows: Any, labels: Any, row_weight: Any) -> tuple[Rows, Labels, NDArray[np.float64]]:
+    def _check_input(self, rows: Any, labels: Any, row_weight: Any) -> tuple[Rows, Labels, NDArray[np.float64]]:
         checked = as_rows(rows)
         n_rows = len(checked.indptr) - 1
         if n_rows == 0:
             raise RowsError("there are no rows: 0 sample(s), and learning needs a minimum of 1")
-        times = np.ones(1) if row_weight is None else _checked_row_weight(row_weight, n_rows)
+        times = np.ones(1) if row_weight is None else _check_row_weight(row_weight, n_rows)
         return self.strengths(checked), as_labels(labels, n_rows), times
 
 
-def _extended(counts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+def _extend(counts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
     if len(counts) == length:
         return counts
     return np.concatenate((counts, np.zeros(length - len(counts), dtype=np.int64)))
 
 
-def _checked_row_weight(row_weight: Any, n_rows: int) -> NDArray[np.float64]:
+def _check_row_weight(row_weight: Any, n_rows: int) -> NDArray[np.float64]:
     weight = np.asarray(row_weight)
     if weight.dtype.kind not in "iuf" or weight.shape != (n_rows,) or not np.all((weight > 0) & (weight <= MAX_NUMBER)):
         raise RowsError(f"row_weight must hold a number above 0, up to {MAX_NUMBER:g}, for each of the {n_rows} rows")

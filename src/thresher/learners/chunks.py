@@ -1,4 +1,4 @@
-"""Division of work into slices that are short enough for Ctrl-C and progress reports."""
+"""Division of work into chunks that are short enough for Ctrl-C and progress reports."""
 
 from collections.abc import Callable
 
@@ -7,20 +7,20 @@ from numpy.typing import NDArray
 
 from thresher.support.parallel import thread_pool
 
-# A slice of this many features x lanes takes a few milliseconds to score. If every category makes a mistake on every
+# A chunk of this many features x lanes takes a few milliseconds to score. If every category makes a mistake on every
 # document, it takes about a fifth of a second to learn.
-SLICE_WORK = 2**25
+CHUNK_WORK = 2**25
 
 
-def slices(order: NDArray[np.int64], lengths: NDArray[np.int64], width: int) -> list[NDArray[np.int64]]:
-    """Split an order of rows into slices of about SLICE_WORK features x lanes each."""
+def split_order(order: NDArray[np.int64], lengths: NDArray[np.int64], width: int) -> list[NDArray[np.int64]]:
+    """Split an order of rows into chunks of about CHUNK_WORK features x lanes each."""
     work = np.cumsum(lengths[order], dtype=np.int64)
-    size = SLICE_WORK // max(width, 1)
+    size = CHUNK_WORK // max(width, 1)
     steps = np.arange(size, work[-1] if len(work) else 0, size)
     return np.split(order, np.unique(np.searchsorted(work, steps))) if len(steps) else [order]
 
 
-def on_threads(work: Callable[[int, int], None], parts: list[NDArray[np.int64]], n_threads: int) -> None:
+def run_on_threads(work: Callable[[int, int], None], parts: list[NDArray[np.int64]], n_threads: int) -> None:
     """Call `work(first, last)` on threads for each part, which is a range of consecutive rows."""
     ranges = [(int(part[0]), int(part[-1]) + 1) for part in parts if len(part)]
     if len(ranges) < 2 or n_threads == 1:

@@ -18,7 +18,7 @@ from thresher.kernels.dense_weights import (
 )
 from thresher.kernels.mistake_driven import Examples, Lanes, learn_blocks, score_rows
 from thresher.kernels.regularized_winnow import learn_regularized_blocks
-from thresher.learners.chunks import SLICE_WORK, on_threads, slices
+from thresher.learners.chunks import CHUNK_WORK, run_on_threads, split_order
 
 WIDEST_BLOCK = 16
 _CACHE_LINE = 64
@@ -38,10 +38,10 @@ class Start(NamedTuple):
     late_zero: bool = False
 
 
-def aligned_empty(shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+def make_aligned(shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
     """Return an empty array that is aligned to a cache line, so that a row of lanes never straddles two lines.
 
-    >>> aligned_empty((2, 16), np.float32).ctypes.data % 64
+    >>> make_aligned((2, 16), np.float32).ctypes.data % 64
     0
     """
     dtype = np.dtype(kind)
@@ -52,10 +52,10 @@ def aligned_empty(shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
     return array
 
 
-def fitting_width(n_categories: int) -> int:
+def choose_width(n_categories: int) -> int:
     """Return the block width for a number of categories: the smallest power of two that holds them, up to WIDEST_BLOCK.
 
-    >>> [fitting_width(n) for n in (1, 3, 90)]
+    >>> [choose_width(n) for n in (1, 3, 90)]
     [1, 4, 16]
     """
     return min(WIDEST_BLOCK, 1 << max(n_categories - 1, 0).bit_length())
@@ -76,7 +76,7 @@ class DenseWeights:
     def __init__(self, start: Start, n_features: int, n_categories: int, width: int | None = None) -> None:
         self.start = start
         self.fixed_width = width
-        self.width = width or fitting_width(n_categories)
+        self.width = width or choose_width(n_categories)
         self.n_features = n_features
         self.n_categories = n_categories
         self.examples = np.zeros((self._count(n_categories), self.width), dtype=np.int64)
@@ -91,7 +91,7 @@ class DenseWeights:
         """Return uninitialized arrays with room for `capacity` features."""
 
         def array(kept: bool, kind: Any) -> NDArray[Any]:
-            return aligned_empty((len(self.examples), capacity if kept else 0, self.width), kind)
+            return make_aligned((len(self.examples), capacity if kept else 0, self.width), kind)
 
         start = self.start
         return Weights(
@@ -114,7 +114,7 @@ class DenseWeights:
         if start.average:
             moment[blocks, features] = 0
 
-    def forget(self) -> None:
+    def make_late(self) -> None:
         """Set every weight to 0 until its feature is met."""
         self.weights.absent.fill(LATE)
         self.weights.weight.fill(0)
@@ -141,7 +141,7 @@ class DenseWeights:
 
     def grow(self, n_features: int, n_categories: int) -> None:
         """Add features and categories, with the starting weights or, if they count as late, with weights of 0."""
-        self.changed()
+        self.clear_means()
         if n_features <= self.n_features and n_categories <= self.n_categories:
             return
         self._make_room(n_features, n_categories)
@@ -170,7 +170,7 @@ class DenseWeights:
             self._move(n_features, n_categories, self._width_for(n_categories))
 
     def _width_for(self, n_categories: int) -> int:
-        return self.fixed_width or max(self.width, fitting_width(n_categories))
+        return self.fixed_width or max(self.width, choose_width(n_categories))
 
     def _set_late(self, categories: range) -> None:
         """Set all weights of new categories to 0."""
@@ -209,7 +209,7 @@ class DenseWeights:
             for target, source in _pairs(self.weights, first.weights):
                 target[block, : source.shape[1], lane] = source[0, :, 0]
         self.n_categories = count
-        self.changed()
+        self.clear_means()
 
     def view(self) -> "DenseWeights":
         """Return blocks in the same memory that do not grow with these."""
@@ -232,8 +232,8 @@ class DenseWeights:
             target[:, : self.n_features] = source[:, : self.n_features]
         return twin
 
-    def part(self, categories: list[int], features: NDArray[np.int64]) -> "DenseWeights":
-        """Return a copy of the weights of only some categories and features; `take_part` copies it back."""
+    def copy_part(self, categories: list[int], features: NDArray[np.int64]) -> "DenseWeights":
+        """Return a copy of the weights of only some categories and features; `put_back_part` copies it back."""
         part = DenseWeights(
             self.start, len(features), len(categories), self.width
         )  # the width that kernels are compiled for
@@ -244,16 +244,16 @@ class DenseWeights:
                 target[block, :, lane] = source[old_block, features, old_lane]
         return part
 
-    def take_part(self, part: Any, categories: list[int], features: NDArray[np.int64]) -> None:
+    def put_back_part(self, part: Any, categories: list[int], features: NDArray[np.int64]) -> None:
         """Copy back the weights and examples of a part."""
         for target, source in _pairs(self.weights, part.weights):
             for number, category in enumerate(categories if source.shape[1] else ()):
                 (block, lane), (old_block, old_lane) = divmod(category, self.width), divmod(number, self.width)
                 target[block, features, lane] = source[old_block, :, old_lane]
         self.examples.reshape(-1)[categories] = part.examples.reshape(-1)[: len(categories)]
-        self.changed()
+        self.clear_means()
 
-    def gathered(self, categories: NDArray[np.int64]) -> tuple["DenseWeights", list[tuple[int, int]]]:
+    def gather(self, categories: NDArray[np.int64]) -> tuple["DenseWeights", list[tuple[int, int]]]:
         """Swap some categories to the front; return blocks of only those, in the same memory, and the swapped pairs.
 
         `swap` with these pairs restores the order.
@@ -294,7 +294,7 @@ class DenseWeights:
         lanes = Lanes(self.width_tag, self.learning(), self.examples, mistakes)
         learn = learn_regularized_blocks if rule.learner == REGULARIZED_WINNOW else learn_blocks
         learn(examples, np.arange(len(examples.rows.indptr) - 1), rule, lanes, self.weights, scores)
-        self.changed()
+        self.clear_means()
         return self.count_by_category(mistakes)
 
     def score(self, rows: Rows, n_threads: int) -> NDArray[np.float32]:
@@ -306,11 +306,11 @@ class DenseWeights:
         def score_part(first: int, last: int) -> None:
             score_rows(rows, first, last, now.width_tag, weight, scores)
 
-        if len(rows.indices) * scores.shape[1] <= SLICE_WORK:
+        if len(rows.indices) * scores.shape[1] <= CHUNK_WORK:
             score_part(0, n_rows)
         else:
-            parts = slices(np.arange(n_rows), np.diff(rows.indptr) * len(weight), now.width)
-            on_threads(score_part, parts, n_threads)
+            parts = split_order(np.arange(n_rows), np.diff(rows.indptr) * len(weight), now.width)
+            run_on_threads(score_part, parts, n_threads)
         return scores
 
     # -- access to weights -------------------------------------------------------------------------------------------
@@ -343,26 +343,26 @@ class DenseWeights:
         if last or not now.start.average:
             return np.asarray(now.weights.weight[block, :, lane][chosen])
         few = Weights._make(array[block : block + 1, chosen] if array.shape[1] else array[:1] for array in now.weights)
-        mean = aligned_empty(few.weight.shape, np.float32)
+        mean = make_aligned(few.weight.shape, np.float32)
         write_mean_weights(few, now.examples[block : block + 1], mean)
         return np.asarray(mean[0, :, lane])
 
-    def discarded(self) -> NDArray[np.int64]:
+    def count_discarded(self) -> NDArray[np.int64]:
         """Return the number of discarded features, by category."""
         if self.weights.absent.shape[1] == 0:
             return np.zeros(self.n_categories, dtype=np.int64)
         return np.asarray(np.count_nonzero(self.by_category(self.weights.absent) == DISCARDED, axis=0))
 
-    def dense(self) -> NDArray[np.float32]:
+    def to_matrix(self) -> NDArray[np.float32]:
         """Return the weights used in scores, of shape (features, categories)."""
         now = self._now()
         return now.by_category(now.scoring_weight())
 
-    def chosen(self, categories: list[int]) -> "DenseWeights":
+    def select(self, categories: list[int]) -> "DenseWeights":
         """Return blocks of only some categories, in that order."""
         return DenseWeights.from_matrices(self.start, self.matrices(categories), self.fixed_width)
 
-    def merged(self, categories: list[int]) -> "DenseWeights":
+    def merge(self, categories: list[int]) -> "DenseWeights":
         """Return blocks whose first of these categories has the largest weight among them for each feature."""
         matrices = self.matrices(list(range(self.n_categories)))
         best = np.array(categories)[matrices.weights.weight[:, categories].argmax(axis=1)]
@@ -372,7 +372,7 @@ class DenseWeights:
         matrices.examples[categories[0]] = matrices.examples[categories].max()
         return DenseWeights.from_matrices(self.start, matrices, self.fixed_width)
 
-    def changed(self) -> None:
+    def clear_means(self) -> None:
         """Clear the values that are derived from the weights."""
         self._mean = []
 
@@ -395,7 +395,7 @@ class DenseWeights:
         return rows._replace(indices=renumbered.astype(np.int32)), self._means(few, len(features))
 
     def _means(self, weights: Weights, n_features: int) -> NDArray[np.float32]:
-        mean = aligned_empty((len(self.examples), n_features, self.width), np.float32)
+        mean = make_aligned((len(self.examples), n_features, self.width), np.float32)
         write_mean_weights(weights, self.examples, mean)
         return mean
 

@@ -36,7 +36,7 @@ class MistakeRule(LearnerSettings):
         """Raise a ParameterError for the first parameter that is out of range."""
         check_settings(self.get_params(), type(self))
 
-    def _measured(self, rows: Rows) -> float:
+    def _measure_average_active(self, rows: Rows) -> float:
         """Return d: the given value, or the average number of active features, at least 1."""
         if self.average_active is not None:
             return float(self.average_active)

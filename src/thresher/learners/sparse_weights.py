@@ -22,7 +22,7 @@ from thresher.kernels.sparse_weights import (
     write_entry_means,
     write_weights_of,
 )
-from thresher.learners.chunks import on_threads, slices
+from thresher.learners.chunks import run_on_threads, split_order
 from thresher.learners.dense_weights import DenseWeights, Start
 
 _GROWTH = 1.5
@@ -43,22 +43,22 @@ class Entries(NamedTuple):
         return Entries._make(array[places] if len(array) else array for array in self)
 
 
-def met_entries(blocks: DenseWeights) -> Entries:
+def collect_entries(blocks: DenseWeights) -> Entries:
     """Return the weights of the features that the categories of some blocks have met."""
-    found = []
+    parts = []
     for block in range(len(blocks.examples)):
-        own = [array[block] for array in blocks.weights]
+        arrays = [array[block] for array in blocks.weights]
         present = blocks.weights.absent[block, : blocks.n_features] == PRESENT
         lanes, features = np.nonzero(present[:, : blocks.n_categories - block * blocks.width].T)
         weight, positive, negative, _, moment = (
-            array[features, lanes] if len(array) else array.reshape(-1) for array in own
+            array[features, lanes] if len(array) else array.reshape(-1) for array in arrays
         )
         categories = (lanes + block * blocks.width).astype(np.int32)
-        found.append(Entries(categories, features.astype(np.int32), weight, positive, negative, moment))
-    return joined_entries(found)
+        parts.append(Entries(categories, features.astype(np.int32), weight, positive, negative, moment))
+    return join_entries(parts)
 
 
-def joined_entries(parts: list[Entries]) -> Entries:
+def join_entries(parts: list[Entries]) -> Entries:
     """Return the entries of several parts, one after another."""
     return Entries._make(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
@@ -132,13 +132,13 @@ class SparseWeights:
         twin.__dict__.update(self.__dict__)
         return twin
 
-    def part(self, categories: list[int], features: NDArray[np.int64]) -> "SparseWeights":
-        """Return a copy of the weights of only some categories and features; `take_part` copies it back."""
-        own, features_met, places = self._met(categories, features)
-        order = np.argsort(own, kind="stable")
-        own, features_met, places = own[order], features_met[order], places[order]
+    def copy_part(self, categories: list[int], features: NDArray[np.int64]) -> "SparseWeights":
+        """Return a copy of the weights of only some categories and features; `put_back_part` copies it back."""
+        numbers, features_met, places = self._met(categories, features)
+        order = np.argsort(numbers, kind="stable")
+        numbers, features_met, places = numbers[order], features_met[order], places[order]
         weights: Any = (array[places] if len(array) else array for array in self.lists[4:])
-        entries = Entries(own, features_met, *weights)
+        entries = Entries(numbers, features_met, *weights)
         return SparseWeights(self.start, len(features), self.examples[categories], entries)
 
     def _met(
@@ -149,13 +149,13 @@ class SparseWeights:
         Categories and features are numbered by their order in the arguments.
         """
         met, places = self._places(features)
-        numbers = np.full(self.n_categories, -1, dtype=np.int32)
-        numbers[categories] = np.arange(len(categories))
-        own = numbers[self.lists.categories[places]]
-        chosen = own >= 0
-        return own[chosen], met[chosen], places[chosen]
+        renumbered = np.full(self.n_categories, -1, dtype=np.int32)
+        renumbered[categories] = np.arange(len(categories))
+        numbers = renumbered[self.lists.categories[places]]
+        chosen = numbers >= 0
+        return numbers[chosen], met[chosen], places[chosen]
 
-    def take_part(self, part: Any, categories: list[int], features: NDArray[np.int64]) -> None:
+    def put_back_part(self, part: Any, categories: list[int], features: NDArray[np.int64]) -> None:
         """Copy back the weights and examples of a part."""
         _, known, _ = self._met(categories, features)
         wanted = part.lists.counts - np.bincount(known, minlength=len(features))
@@ -165,11 +165,11 @@ class SparseWeights:
         entries: Entries = part.entries()
         ends = np.cumsum(np.bincount(entries.categories, minlength=len(categories)))
         for category, first, last in zip(categories, np.append(0, ends), ends, strict=False):
-            own = entries.at(np.arange(first, last))
-            weight, positive, negative, moment = (array[:, np.newaxis] for array in cast(Any, own[2:]))
+            category_entries = entries.at(np.arange(first, last))
+            weight, positive, negative, moment = (array[:, np.newaxis] for array in cast(Any, category_entries[2:]))
             absent = np.full(weight.shape, PRESENT, dtype=np.uint8)
             few = Weights(weight, positive, negative, absent, moment)
-            put_back(features[own.features].astype(np.int32), category, few, self.lists)
+            put_back(features[category_entries.features].astype(np.int32), category, few, self.lists)
         self.examples[categories] = part.examples
         self._mean = []
 
@@ -179,7 +179,7 @@ class SparseWeights:
         """Make one pass over rows in the given order; return the mistakes by category."""
         mistakes, self._mean = np.zeros(self.n_categories, dtype=np.int64), []
         n_rows = len(examples.rows.indptr) - 1
-        for part in slices(np.arange(n_rows), np.diff(examples.rows.indptr), self.n_categories):
+        for part in split_order(np.arange(n_rows), np.diff(examples.rows.indptr), self.n_categories):
             row, last = (int(part[0]), int(part[-1]) + 1) if len(part) else (0, 0)
             while row < last:
                 row, wanted = learn_sparse_rows(examples, row, last, rule, self.examples, mistakes, self.lists)
@@ -222,7 +222,7 @@ class SparseWeights:
         def score_part(first: int, last: int) -> None:
             score_sparse_rows(rows, first, last, now.lists, weight, scores)
 
-        on_threads(score_part, slices(np.arange(n_rows), np.diff(rows.indptr), now.n_categories), n_threads)
+        run_on_threads(score_part, split_order(np.arange(n_rows), np.diff(rows.indptr), now.n_categories), n_threads)
         return scores
 
     # -- access to weights -------------------------------------------------------------------------------------------
@@ -239,17 +239,17 @@ class SparseWeights:
 
     def category_weights(self, category: int, features: NDArray[np.integer], last: bool = False) -> NDArray[np.float32]:
         """Return the weights of some features for a category, as used in scores or, if `last`, after the last step."""
-        found = np.empty(len(features), dtype=np.float32)
+        category_weights = np.empty(len(features), dtype=np.float32)
         now = self._now()
         weight = now.lists.weight if last else now._scoring_weight()
-        write_weights_of(now.lists, category, np.asarray(features, dtype=np.int64), weight, found)
-        return found
+        write_weights_of(now.lists, category, np.asarray(features, dtype=np.int64), weight, category_weights)
+        return category_weights
 
-    def discarded(self) -> NDArray[np.int64]:
+    def count_discarded(self) -> NDArray[np.int64]:
         """Return the number of discarded features, by category: always 0, as they count as not met."""
         return np.zeros(self.n_categories, dtype=np.int64)
 
-    def dense(self) -> NDArray[np.float32]:
+    def to_matrix(self) -> NDArray[np.float32]:
         """Return the weights used in scores, of shape (features, categories)."""
         matrix = np.zeros((self.n_features, self.n_categories), dtype=np.float32)
         features, places = self._places()
@@ -279,17 +279,17 @@ class SparseWeights:
         """Return weights with other entries, sorted by category, for the same features and categories."""
         return SparseWeights(self.start, self.n_features, self.examples.copy(), entries)
 
-    def chosen(self, categories: list[int]) -> "SparseWeights":
+    def select(self, categories: list[int]) -> "SparseWeights":
         """Return the weights of only some categories, in that order."""
         entries = self.entries()
         ends = np.cumsum(np.bincount(entries.categories, minlength=self.n_categories))
         starts = np.append(0, ends[:-1])
         places = np.concatenate([np.zeros(0, np.int64), *(np.arange(starts[c], ends[c]) for c in categories)])
         numbers = np.repeat(np.arange(len(categories), dtype=np.int32), [ends[c] - starts[c] for c in categories])
-        found = entries.at(places)._replace(categories=numbers)
-        return SparseWeights(self.start, self.n_features, self.examples[categories], found)
+        selected = entries.at(places)._replace(categories=numbers)
+        return SparseWeights(self.start, self.n_features, self.examples[categories], selected)
 
-    def merged(self, categories: list[int]) -> "SparseWeights":
+    def merge(self, categories: list[int]) -> "SparseWeights":
         """Return weights whose first of these categories has the largest weight among them for each feature."""
         features = np.arange(self.n_features)
         weights = np.stack([self.category_weights(c, features, last=True) for c in categories], axis=1)
@@ -299,7 +299,7 @@ class SparseWeights:
         merged = entries.at(np.flatnonzero(taken & np.isin(entries.categories, categories)))
         merged = merged._replace(categories=np.full(len(merged.features), categories[0], dtype=np.int32))
         rest = entries.at(np.flatnonzero(entries.categories != categories[0]))
-        both = joined_entries([rest, merged])
+        both = join_entries([rest, merged])
         result = self.with_entries(both.at(np.lexsort((both.features, both.categories))))
         result.examples[categories[0]] = self.examples[categories].max()
         return result

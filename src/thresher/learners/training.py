@@ -1,4 +1,4 @@
-"""Training passes: blocks on threads, in slices that are short enough for Ctrl-C and progress reports."""
+"""Training passes: blocks on threads, in chunks that are short enough for Ctrl-C and progress reports."""
 
 from collections.abc import Callable
 from concurrent.futures import CancelledError, wait
@@ -11,10 +11,10 @@ from thresher.kernels.dense_weights import REGULARIZED_WINNOW, Rule, Weights, dr
 from thresher.kernels.mistake_driven import Examples, Lanes, learn_rows
 from thresher.kernels.regularized_winnow import learn_regularized_rows
 from thresher.kernels.shuffle import make_state, shuffle_rows
-from thresher.learners.chunks import slices
+from thresher.learners.chunks import split_order
 from thresher.learners.dense_weights import NOT_KEPT, WIDEST_BLOCK, DenseWeights, Matrices, Start
-from thresher.learners.sparse_weights import Entries, SparseWeights, joined_entries, met_entries
-from thresher.rows.labels import labels_of
+from thresher.learners.sparse_weights import Entries, SparseWeights, collect_entries, join_entries
+from thresher.rows.labels import select_labels
 from thresher.rows.spilled import is_spilled, release_rows
 from thresher.support.parallel import thread_pool
 
@@ -110,7 +110,7 @@ class Training:
 
     def run(self, n_threads: int, report: Report | None = None) -> History:
         """Train all blocks, which changes their weights, and return the history."""
-        last = self._last_of_stage()
+        last = self._find_last_of_stage()
         with thread_pool(min(n_threads, self.n_blocks)) as pool:
             try:
                 tasks = [pool.submit(self._train_block, block, last) for block in range(self.n_blocks)]
@@ -119,13 +119,13 @@ class Training:
             finally:
                 self._stopped = True
         self._report(report)
-        self.blocks.changed()
+        self.blocks.clear_means()
         history = self._history([task.result() for task in tasks])
         if last < self.schedule.max_passes and self.lanes.learning.any():
-            history = self._go_on_with_the_rest(history, last, n_threads, report)
+            history = self._train_rest(history, last, n_threads, report)
         return history
 
-    def _last_of_stage(self) -> int:
+    def _find_last_of_stage(self) -> int:
         """Return the pass after which categories that still learn are gathered into fewer blocks, or the last pass.
 
         Regularized Winnow never gathers categories, as the dual weights of its documents belong to the blocks.
@@ -134,24 +134,24 @@ class Training:
             return self.schedule.max_passes
         return min(max(STAGE, 2 * (self.first_pass - 1)), self.schedule.max_passes)
 
-    def _go_on_with_the_rest(self, before: History, last: int, n_threads: int, report: Report | None) -> History:
+    def _train_rest(self, before: History, last: int, n_threads: int, report: Report | None) -> History:
         """Train the categories that still learn, in blocks of their own; changes the weights."""
         rest = np.flatnonzero(self.blocks.count_by_category(self.lanes.learning))
-        blocks, pairs = self.blocks.gathered(rest)
+        blocks, pairs = self.blocks.gather(rest)
         rest = np.arange(len(rest))  # the category at each position now
         rest[[place for place, _ in pairs]] = [category for _, category in pairs]
-        labels = labels_of(self.examples.labels, rest, self.blocks.n_categories)
+        labels = select_labels(self.examples.labels, rest, self.blocks.n_categories)
         training = Training(self.examples._replace(labels=labels), self.rule, self.schedule, blocks, last + 1)
         training.discarded.reshape(-1)[: len(rest)] = self.blocks.count_by_category(self.discarded)[rest]
-        found = training.run(n_threads, self._continued(report))
+        history = training.run(n_threads, self._report_rest(report))
         self.blocks.swap(pairs)
-        mistakes = np.zeros((len(found.mistakes), self.blocks.n_categories), dtype=np.int64)
-        mistakes[:, rest] = found.mistakes
+        mistakes = np.zeros((len(history.mistakes), self.blocks.n_categories), dtype=np.int64)
+        mistakes[:, rest] = history.mistakes
         n_passes = before.n_passes.copy()
-        n_passes[rest] += found.n_passes
+        n_passes[rest] += history.n_passes
         return History(np.concatenate((before.mistakes, mistakes)), n_passes)
 
-    def _continued(self, report: Report | None) -> Report | None:
+    def _report_rest(self, report: Report | None) -> Report | None:
         """Return a callback for the training of the rest, which continues from the current progress."""
         if report is None:
             return None
@@ -194,10 +194,10 @@ class Training:
         return np.zeros((n_rows, self.blocks.width), dtype=np.float32)
 
     def _learn(self, block: int, order: NDArray[np.int64], duals: NDArray[np.float32]) -> None:
-        """Make one pass, slice by slice."""
+        """Make one pass, chunk by chunk."""
         weights = self.blocks.weights
         self.lanes.mistakes[block] = 0
-        for part in slices(order, self.lengths, self.blocks.width):
+        for part in split_order(order, self.lengths, self.blocks.width):
             if self._stopped:
                 raise CancelledError
             if len(duals):
@@ -260,18 +260,18 @@ def train_group(
     """Train some categories with consecutive numbers; the others do not affect the result."""
     blocks = DenseWeights(plan.start, examples.rows.n_features, len(group))
     if plan.sparse:
-        blocks.forget()
-    labels = labels_of(examples.labels, group, plan.n_categories)
+        blocks.make_late()
+    labels = select_labels(examples.labels, group, plan.n_categories)
     training = Training(examples._replace(labels=labels), plan.rule, plan.schedule, blocks)
     history = training.run(n_threads, report)
     counts = blocks.count_by_category(blocks.examples)
     if not plan.sparse:
         return Trained(blocks.matrices(list(range(len(group)))), counts, history)
-    found = met_entries(blocks)
-    return Trained(found._replace(categories=found.categories + np.int32(group[0])), counts, history)
+    entries = collect_entries(blocks)
+    return Trained(entries._replace(categories=entries.categories + np.int32(group[0])), counts, history)
 
 
-def joined_groups(
+def join_groups(
     groups: list[Trained], plan: Plan, n_features: int, width: int | None = None
 ) -> tuple[DenseWeights | SparseWeights, History]:
     """Return the weights and the history of all categories, joined from those of groups in their order."""
@@ -279,7 +279,7 @@ def joined_groups(
     weights: DenseWeights | SparseWeights
     if plan.sparse:
         entries = [group.weights for group in groups if isinstance(group.weights, Entries)]
-        weights = SparseWeights(plan.start, n_features, examples, joined_entries(entries))
+        weights = SparseWeights(plan.start, n_features, examples, join_entries(entries))
     else:
         matrices = [group.weights.weights for group in groups if isinstance(group.weights, Matrices)]
         joined = Weights._make(np.concatenate(arrays, axis=1) for arrays in zip(*matrices, strict=True))
@@ -291,7 +291,7 @@ def joined_groups(
     return weights, History(np.concatenate(mistakes, axis=1), passes)
 
 
-def train_listed(
+def train_sparse(
     examples: Examples, plan: Plan, n_threads: int, report: Report | None = None
 ) -> tuple[DenseWeights | SparseWeights, History]:
     """Train groups of categories in blocks, one after another, and keep only the weights of features that were met."""
@@ -302,7 +302,7 @@ def train_listed(
         group = np.arange(first, min(first + size, n_categories))
         share = _share(report, first, len(group), n_categories)
         trained.append(train_group(examples, plan, group, n_threads, share))
-    return joined_groups(trained, plan, n_features)
+    return join_groups(trained, plan, n_features)
 
 
 def _share(report: Report | None, first: int, count: int, n_categories: int) -> Report | None:

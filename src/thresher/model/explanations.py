@@ -314,6 +314,6 @@ def weights_at(model: ModelState, rows: Rows, categories: list[int]) -> dict[str
             known, weights = rows.indices, np.zeros(len(rows.indices), dtype=np.float32)
             if rows.n_features > model.learner.n_features_:
                 known = known[known < model.learner.n_features_]
-            weights[: len(known)] = model.learner.fitted_weights().category_weights(c, known, last=True)
+            weights[: len(known)] = model.learner.get_weights().category_weights(c, known, last=True)
             weights_by_name[model.categories[c]] = weights
     return weights_by_name

@@ -16,7 +16,7 @@ from thresher.model.selection import NO_CHOICE, Choice, choose_settings
 from thresher.model.state import ModelState
 from thresher.model.thread_safety import lesson
 from thresher.model.threshold_tuning import tune_on_folds
-from thresher.rows.labels import listed_labels
+from thresher.rows.labels import make_labels
 from thresher.rows.spilled import SpillingTexts
 from thresher.support.progress import Report, make_reporter, report_reading
 from thresher.text.analysers import Text
@@ -68,7 +68,7 @@ def fit(
     del rows  # if strengths are computed, the counts are not needed any more
     learner = new_learner(settings)
     decisions = tune_on_folds(settings, strong, labels, len(names), progress, choice.held_out)
-    learner.fit_rows(strong, listed_labels(labels), len(names), make_reporter("learn", progress))
+    learner.fit_rows(strong, make_labels(labels), len(names), make_reporter("learn", progress))
     install(model, FittedParts(features, learner, names, choice, decisions, idf, reservoir))
 
 

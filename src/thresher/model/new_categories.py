@@ -41,7 +41,7 @@ def train_against(
     if 2 * len(young) < learner.n_categories_:
         features, renumbered = np.unique(rows.indices.astype(np.int64), return_inverse=True)
         rows = rows._replace(indices=renumbered.astype(np.int32), n_features=len(features))
-        taught, numbers = learner.part(young, features), list(range(len(young)))
+        taught, numbers = learner.copy_part(young, features), list(range(len(young)))
     ends = np.concatenate(([0], np.cumsum(np.count_nonzero(judged, axis=1))))
     categories = np.broadcast_to(np.array(numbers, dtype=np.int32), judged.shape)[judged]
     labels = Labels(ends, categories, np.where(member, 1, -1).astype(np.int8)[judged], others=0)
@@ -53,5 +53,5 @@ def train_against(
         if taught.online_mistakes_.sum() == before and accepted[must_accept].all():
             break
     if taught is not learner:
-        learner.take_part(taught, young, features)
+        learner.put_back_part(taught, young, features)
     learner.positives_ = positives  # these documents were counted when they were first learned

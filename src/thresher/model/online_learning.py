@@ -16,7 +16,7 @@ from thresher.model.new_categories import is_young, train_against
 from thresher.model.reservoir import SampledDocument, as_rows, copy_row
 from thresher.model.scoring import strengthen_rows
 from thresher.model.state import ModelState
-from thresher.rows.labels import as_labels, judgements
+from thresher.rows.labels import as_labels, label_one_row
 from thresher.support.growable import extend
 from thresher.text.analysers import Text
 from thresher.text.batches import split_texts
@@ -71,7 +71,9 @@ def learn_validated(
     with all_or_nothing(model):
         rows = _count_and_grow(model, [text], len(names))  # type: ignore[list-item]
         before = weights_at(model, rows, list(signs))
-        mistakes = _learn_rows(model, rows, as_labels([sorted(accepts)], 1) if complete else judgements(signs), names)
+        mistakes = _learn_rows(
+            model, rows, as_labels([sorted(accepts)], 1) if complete else label_one_row(signs), names
+        )
     wrong = {c: sign for c, sign in signs.items() if mistakes[c] > 0}
     after = weights_at(model, rows, list(wrong))
     teach_young(model, set(accepts), known, [model.reservoir.add(copy_row(rows, 0, accepts, complete))])

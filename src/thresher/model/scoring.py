@@ -18,7 +18,7 @@ from thresher.model.reservoir import SampledDocument, as_rows
 from thresher.model.settings import WEIGHED
 from thresher.model.state import ModelState
 from thresher.model.thread_safety import looking
-from thresher.rows.validation import row_slices, to_strengths
+from thresher.rows.validation import split_rows, to_strengths
 from thresher.support.parallel import map_ahead
 from thresher.text.analysers import Text
 from thresher.text.batches import split_texts
@@ -65,7 +65,7 @@ def score_batches(
     def score(batch: list[Text]) -> list[Result]:
         with looking(model):
             rows = model.features.rows(batch)
-            parts = row_slices(strengthen_rows(model, rows), max(SCORES_AT_ONCE // max(len(model.categories), 1), 1))
+            parts = split_rows(strengthen_rows(model, rows), max(SCORES_AT_ONCE // max(len(model.categories), 1), 1))
             return [use(model.learner.score_rows(part), np.diff(part.indptr) == 0) for part in parts]
 
     n_threads = 1 if model.features.analyser.is_stateful else model.features.n_threads

@@ -16,8 +16,8 @@ from thresher.model.factories import fit_to_size, new_features, new_learner, str
 from thresher.model.policies import choose_policy
 from thresher.model.settings import ModelSettings
 from thresher.model.threshold_tuning import MAX_TUNED_CELLS
-from thresher.rows.folds import folds
-from thresher.rows.labels import as_truth, listed_labels
+from thresher.rows.folds import assign_folds
+from thresher.rows.labels import as_truth, make_labels
 from thresher.rows.validation import select_rows
 from thresher.support.progress import Report, make_reporter
 from thresher.text.analysers import Text
@@ -205,7 +205,7 @@ def _sample(
     chosen_labels = [labels[i] for i in chosen]
     one_each = choose_policy([len(row) for row in chosen_labels]) == "exactly-one"
     truth = as_truth(chosen_labels, n_categories)
-    return Sample(_fetch(texts, chosen), chosen_labels, truth, folds(truth, _PARTS), one_each, len(texts))
+    return Sample(_fetch(texts, chosen), chosen_labels, truth, assign_folds(truth, _PARTS), one_each, len(texts))
 
 
 def _fetch(texts: Sequence[Text], numbers: list[int]) -> list[Text]:
@@ -319,7 +319,7 @@ class Rounds:
             settings = self.settings.replace(chosen | {"max_passes": passes})
             learner = new_learner(fit_to_size(settings, rows.n_features, sample.truth.shape[1]))
             report = make_reporter(f"choose: {describe_settings(chosen) or self.settings.analyser}", progress)
-            learner.fit_rows(select_rows(rows, inside), listed_labels(labels), sample.truth.shape[1], report)
+            learner.fit_rows(select_rows(rows, inside), make_labels(labels), sample.truth.shape[1], report)
             self._scores[key] = learner.score_rows(select_rows(rows, outside))
         return self._scores[key]
 

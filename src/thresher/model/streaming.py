@@ -15,7 +15,7 @@ from thresher.model.online_learning import all_or_nothing, extend_idf, learn_all
 from thresher.model.scoring import are_empty, name_accepted, predict, strengthen_rows
 from thresher.model.state import ModelState
 from thresher.model.thread_safety import lesson
-from thresher.rows.labels import listed_labels
+from thresher.rows.labels import make_labels
 from thresher.text.analysers import Text
 
 BATCH = 1024
@@ -129,7 +129,7 @@ def _stream_rows(model: ModelState, rows: Rows, pairs: list[Pair], known: int) -
     labels = [[numbers[name] for name in pair.categories] for pair in pairs]
     learned = np.flatnonzero(filled)
     scores = np.zeros((len(pairs), len(numbers)), dtype=np.float32)
-    judged = listed_labels([sorted(labels[i]) for i in learned.tolist()])
+    judged = make_labels([sorted(labels[i]) for i in learned.tolist()])
     extend_idf(model, rows.n_features)
     taught = _drop_empty(rows)
     scores[learned] = model.learner.stream_rows(strengthen_rows(model, taught), judged)

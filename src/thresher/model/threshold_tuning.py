@@ -11,8 +11,8 @@ from thresher.model.decisions import Decisions, tune_decisions
 from thresher.model.factories import new_learner
 from thresher.model.policies import choose_policy
 from thresher.model.settings import ModelSettings
-from thresher.rows.folds import folds
-from thresher.rows.labels import as_truth, listed_labels
+from thresher.rows.folds import assign_folds
+from thresher.rows.labels import as_truth, make_labels
 from thresher.rows.validation import select_rows
 from thresher.support.progress import Report, make_reporter
 
@@ -67,7 +67,7 @@ def held_out_scores(
 ) -> NDArray[np.float32]:
     """Return each document's raw scores by a learner that has not seen it; `numbers` are the numbers of their rows."""
     scores = np.empty(truth.shape, dtype=np.float32)
-    parts = folds(truth, count)
+    parts = assign_folds(truth, count)
     for fold in range(count):
         inside, outside = np.flatnonzero(parts != fold), np.flatnonzero(parts == fold)
         if known and fold in known:
@@ -82,7 +82,7 @@ def make_local_scorer(settings: ModelSettings, rows: Rows, labels: list[list[int
     """Return a function that learns some of the rows and scores others, in this process."""
 
     def score_fold(inside: Ints, outside: Ints, report: Any) -> NDArray[np.float32]:
-        learner, own = new_learner(settings), listed_labels([labels[i] for i in inside])
+        learner, own = new_learner(settings), make_labels([labels[i] for i in inside])
         learner.fit_rows(select_rows(rows, inside), own, n_categories, report)
         return learner.score_rows(select_rows(rows, outside))
 

@@ -53,7 +53,7 @@ def compress(model: ModelState, size: str | int) -> Compression:
     A dropped weight counts as discarded. The reservoir gets a tenth of the size, and the space that is left.
     """
     limit, size_before = parse_size(size), file_size(model)
-    blocks = model.learner.fitted_weights()
+    blocks = model.learner.get_weights()
     if size_before > limit and isinstance(blocks, DenseWeights) and not blocks.weights.absent.shape[1]:
         raise ParameterError.of(
             "late_start", "initial", "it keeps every weight unless features are discarded: train with {late_start=zero}"
@@ -99,17 +99,17 @@ def _importance(model: ModelState) -> NDArray[np.float64]:
 
     The shape is (features, categories). For a sparse model, it is one value per stored weight, by category.
     """
-    weights = model.learner.fitted_weights()
+    weights = model.learner.get_weights()
     roots = np.sqrt(np.maximum(model.features.document_counts, 1).astype(np.float64))
     if isinstance(weights, SparseWeights):
         entries = weights.entries(scoring=True)
         return np.asarray(np.abs(entries.weight.astype(np.float64)) * roots[entries.features])
-    return np.asarray(np.abs(weights.dense().astype(np.float64)) * roots[:, None])
+    return np.asarray(np.abs(weights.to_matrix().astype(np.float64)) * roots[:, None])
 
 
 def _trimmed(model: ModelState, importance: NDArray[np.float64], count: int, limit: int) -> ModelState:
     """Return a model with only the `count` most important weights, and only the features that have one."""
-    blocks = model.learner.fitted_weights()
+    blocks = model.learner.get_weights()
     if isinstance(blocks, SparseWeights):
         smaller, numbers = _trimmed_entries(blocks, importance, count)
         return _with(model, smaller, numbers, limit)

@@ -25,7 +25,7 @@ _CELLS_AT_ONCE = 2**20  # features x categories whose bits are unpacked at once
 
 def pack_learner(learner: MistakeDrivenLearner) -> Arrays:
     """Return the arrays of a learner: its weights, and its counts of examples, passes and mistakes."""
-    blocks = learner.fitted_weights()
+    blocks = learner.get_weights()
     return (_pack_listed(blocks) if isinstance(blocks, SparseWeights) else _pack_blocks(blocks)) | {
         "learner.positives": learner.positives_,
         "learner.mistakes": learner.mistakes_,
@@ -125,11 +125,11 @@ def unpack_learner(
         _check_weights(name, arrays, largest, signed=name == "moment" or isinstance(learner, Perceptron))
     _unpack_counts(learner, arrays, n_categories)
     if sparse:
-        learner.resume_from(_listed(start, arrays, categories, examples, n_features))
+        learner.take_weights(_listed(start, arrays, categories, examples, n_features))
         return
     blocks = _unpack_blocks(start, arrays, stops, n_features, n_categories, learner.block_width)
     blocks.examples.reshape(-1)[:n_categories] = examples
-    learner.resume_from(blocks)
+    learner.take_weights(blocks)
 
 
 def _check_weights(name: str, arrays: Arrays, largest: Any, signed: bool) -> None:

@@ -66,7 +66,7 @@ def pack(model: ModelState) -> tuple[dict[str, Any], Arrays]:
     arrays |= _pack_reservoir(model.reservoir)
     if model.learner.is_fitted:
         arrays |= pack_learner(model.learner)
-        if isinstance(model.learner.fitted_weights(), SparseWeights):
+        if isinstance(model.learner.get_weights(), SparseWeights):
             packed["sparse"] = True
     return packed, arrays
 

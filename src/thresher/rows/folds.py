@@ -7,14 +7,14 @@ from thresher.errors import ParameterError
 from thresher.kernels.calibration import write_folds
 
 
-def folds(truth: NDArray[np.bool_], n_folds: int) -> NDArray[np.int64]:
+def assign_folds(truth: NDArray[np.bool_], n_folds: int) -> NDArray[np.int64]:
     """Return the fold of each document, which depends only on the labels and the order of the documents.
 
     Documents of the rarest categories are placed first. Each goes to the fold with the fewest positives of its rarest
     category or, in a tie, to the smallest of these. The sizes of two folds differ by at most one. If no document has
     two categories, this also holds for the positives of each category; otherwise it is the aim.
 
-    >>> folds(np.array([[1], [1], [0], [0], [1], [0]], dtype=bool), 3)
+    >>> assign_folds(np.array([[1], [1], [0], [0], [1], [0]], dtype=bool), 3)
     array([0, 1, 0, 1, 2, 2])
     """
     if n_folds < 2:

@@ -32,10 +32,10 @@ def as_labels(source: Any, n_rows: int) -> Labels:
     )
 
 
-def labels_of(labels: Labels, categories: NDArray[np.int64], n_categories: int) -> Labels:
+def select_labels(labels: Labels, categories: NDArray[np.int64], n_categories: int) -> Labels:
     """Return the labels of only some categories, numbered in that order.
 
-    >>> labels_of(as_labels([[0, 2], [1]], n_rows=2), np.array([2]), 3).categories
+    >>> select_labels(as_labels([[0, 2], [1]], n_rows=2), np.array([2]), 3).categories
     array([0], dtype=int32)
     """
     numbers = np.full(n_categories, -1, dtype=np.int32)
@@ -47,10 +47,10 @@ def labels_of(labels: Labels, categories: NDArray[np.int64], n_categories: int) 
     return Labels(indptr, renumbered[kept], labels.signs[kept], labels.others)
 
 
-def judgements(signs: Mapping[int, int]) -> Labels:
+def label_one_row(signs: Mapping[int, int]) -> Labels:
     """Return the labels of one row that judge some categories, +1 or -1, and leave the rest unlabeled.
 
-    >>> judgements({3: 1, 0: -1}).signs
+    >>> label_one_row({3: 1, 0: -1}).signs
     array([ 1, -1], dtype=int8)
     """
     categories, judged = list(signs), list(signs.values())
@@ -58,10 +58,10 @@ def judgements(signs: Mapping[int, int]) -> Labels:
     return Labels(ends, np.array(categories, dtype=np.int32), np.array(judged, dtype=np.int8), others=0)
 
 
-def listed_labels(rows: list[list[int]]) -> Labels:
+def make_labels(rows: list[list[int]]) -> Labels:
     """Return complete labels from rows that are known to be sorted and distinct category numbers.
 
-    >>> listed_labels([[0, 2], []]).indptr
+    >>> make_labels([[0, 2], []]).indptr
     array([0, 2, 2])
     """
     indptr = np.zeros(len(rows) + 1, dtype=np.int64)

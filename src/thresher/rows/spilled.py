@@ -114,12 +114,12 @@ def is_spilled(array: NDArray[Any]) -> bool:
 
 def release(array: NDArray[Any]) -> None:
     """Release the memory of a part of a spilled array, which is read again when it is needed."""
-    found = _map_of(array)
-    if found is None or len(array) == 0:
+    mapped = _map_of(array)
+    if mapped is None or len(array) == 0:
         return
-    offset = array.ctypes.data - np.frombuffer(found, dtype=np.uint8).ctypes.data
+    offset = array.ctypes.data - np.frombuffer(mapped, dtype=np.uint8).ctypes.data
     first = offset // mmap.PAGESIZE * mmap.PAGESIZE
-    found.madvise(mmap.MADV_DONTNEED, first, offset + array.nbytes - first)
+    mapped.madvise(mmap.MADV_DONTNEED, first, offset + array.nbytes - first)
 
 
 def release_rows(rows: Rows, first: int, last: int) -> None:
@@ -129,7 +129,7 @@ def release_rows(rows: Rows, first: int, last: int) -> None:
     release(rows.data[entries])
 
 
-def parts_of(rows: Rows) -> Iterator[Rows]:
+def iterate_parts(rows: Rows) -> Iterator[Rows]:
     """Yield spilled rows in parts of bounded size, each released before the next; yield other rows at once."""
     if not is_spilled(rows.indices):
         yield rows
@@ -137,14 +137,16 @@ def parts_of(rows: Rows) -> Iterator[Rows]:
     steps = np.arange(ROWS_AT_ONCE, rows.indptr[-1], ROWS_AT_ONCE)
     cuts = np.unique(np.concatenate(([0], np.searchsorted(rows.indptr, steps), [len(rows.indptr) - 1])))
     for first, last in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
-        own = slice(rows.indptr[first], rows.indptr[last])
+        entries = slice(rows.indptr[first], rows.indptr[last])
         yield rows._replace(
-            indptr=rows.indptr[first : last + 1] - rows.indptr[first], indices=rows.indices[own], data=rows.data[own]
+            indptr=rows.indptr[first : last + 1] - rows.indptr[first],
+            indices=rows.indices[entries],
+            data=rows.data[entries],
         )
         release_rows(rows, first, last)
 
 
-def joined_rows(parts: Iterator[Rows], n_features: int, limit: int) -> Rows:
+def join_rows(parts: Iterator[Rows], n_features: int, limit: int) -> Rows:
     """Return parts of rows as one, in files if they are larger than `limit` bytes."""
     indices, data = SpillingArray(np.int32, limit // 2), SpillingArray(np.float32, limit // 2)
     ends = [np.zeros(1, dtype=np.int64)]
@@ -155,19 +157,19 @@ def joined_rows(parts: Iterator[Rows], n_features: int, limit: int) -> Rows:
     return Rows(np.concatenate(ends), indices.array(), data.array(), n_features)
 
 
-def documents_with(rows: Rows) -> NDArray[np.int64]:
+def count_documents_by_feature(rows: Rows) -> NDArray[np.int64]:
     """Return the number of rows that have each feature.
 
-    >>> documents_with(Rows(np.array([0, 2, 3]), np.array([0, 1, 0]), np.ones(3), 3))
+    >>> count_documents_by_feature(Rows(np.array([0, 2, 3]), np.array([0, 1, 0]), np.ones(3), 3))
     array([2, 1, 0])
     """
-    found = np.zeros(rows.n_features, dtype=np.int64)
-    for part in parts_of(rows):
-        count_features(part.indices, found)
-    return found
+    counts = np.zeros(rows.n_features, dtype=np.int64)
+    for part in iterate_parts(rows):
+        count_features(part.indices, counts)
+    return counts
 
 
-def give_back() -> None:
+def return_freed_memory() -> None:
     """Return freed memory to the system, as large arrays would not reuse it. Only glibc supports this."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
@@ -246,9 +248,9 @@ class SpillingTexts(Sequence[Any]):
             begin = self._stops[first]
             data = os.pread(self._file.fileno(), self._stops[stored] - begin, begin)
             for number in range(first, stored):
-                yield _decoded(data[self._stops[number] - begin : self._stops[number + 1] - begin])
-        yield from map(_decoded, waiting)
+                yield _decode(data[self._stops[number] - begin : self._stops[number + 1] - begin])
+        yield from map(_decode, waiting)
 
 
-def _decoded(data: bytes) -> Any:
+def _decode(data: bytes) -> Any:
     return data[1:].decode("utf-8", "surrogatepass") if data[:1] == _TEXT else json.loads(data[1:])

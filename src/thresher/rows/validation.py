@@ -108,18 +108,18 @@ def select_rows(rows: Rows, chosen: NDArray[np.integer]) -> Rows:
     indptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(stops - starts)))
     indices, data = np.empty(indptr[-1], dtype=rows.indices.dtype), np.empty(indptr[-1], dtype=rows.data.dtype)
     for first in range(0, len(starts), _AT_ONCE):
-        own = slice(first, first + _AT_ONCE)
-        copy_rows(starts[own], stops[own], rows.indices, rows.data, indptr[first], indices, data)
+        some = slice(first, first + _AT_ONCE)
+        copy_rows(starts[some], stops[some], rows.indices, rows.data, indptr[first], indices, data)
         if is_spilled(rows.indices):
             release(rows.indices)
             release(rows.data)
     return Rows(indptr, indices, data, rows.n_features)
 
 
-def row_slices(rows: Rows, size: int) -> list[Rows]:
+def split_rows(rows: Rows, size: int) -> list[Rows]:
     """Return the rows in parts of `size` rows, which share their memory.
 
-    >>> [len(part.indptr) - 1 for part in row_slices(Rows(np.arange(4), np.arange(3), np.ones(3), 3), 2)]
+    >>> [len(part.indptr) - 1 for part in split_rows(Rows(np.arange(4), np.arange(3), np.ones(3), 3), 2)]
     [2, 1]
     """
     n_rows = len(rows.indptr) - 1
@@ -128,8 +128,8 @@ def row_slices(rows: Rows, size: int) -> list[Rows]:
     parts = []
     for first in range(0, n_rows, size):
         indptr = rows.indptr[first : first + size + 1]
-        own = slice(indptr[0], indptr[-1])
-        parts.append(rows._replace(indptr=indptr - indptr[0], indices=rows.indices[own], data=rows.data[own]))
+        entries = slice(indptr[0], indptr[-1])
+        parts.append(rows._replace(indptr=indptr - indptr[0], indices=rows.indices[entries], data=rows.data[entries]))
     return parts
 
 

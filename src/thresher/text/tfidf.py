@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from thresher.kernels.csr import Rows, cosine_rows
 from thresher.kernels.reproducible_math import logarithm
-from thresher.rows.spilled import documents_with, is_spilled, joined_rows, parts_of
+from thresher.rows.spilled import count_documents_by_feature, is_spilled, iterate_parts, join_rows
 
 IDF_RANGE = 1e-6, 1e6  # a logarithm divided by a mean of logarithms: near 1
 _MAX_IN_TABLE = 1 << 16
@@ -28,7 +28,7 @@ def compute_idf(rows: Rows, constant: bool = False) -> NDArray[np.float32]:
     >>> compute_idf(Rows(np.array([0, 2, 3]), np.array([0, 1, 0]), np.ones(3), 2)).round(2)
     array([0.88, 1.24], dtype=float32)
     """
-    return compute_idf_of_counts(documents_with(rows), len(rows.indptr) - 1, len(rows.indices), constant)
+    return compute_idf_of_counts(count_documents_by_feature(rows), len(rows.indptr) - 1, len(rows.indices), constant)
 
 
 def compute_idf_of_counts(
@@ -71,8 +71,8 @@ def weigh_rows(
     counted = np.ones(rows.n_features, dtype=np.int64) if documents is None else documents
     if not is_spilled(rows.indices):
         return _weigh_part(rows, idf, strength, counted, constant)
-    parts = (_weigh_part(part, idf, strength, counted, constant) for part in parts_of(rows))
-    return joined_rows(parts, rows.n_features, limit=0)
+    parts = (_weigh_part(part, idf, strength, counted, constant) for part in iterate_parts(rows))
+    return join_rows(parts, rows.n_features, limit=0)
 
 
 def _weigh_part(

@@ -14,7 +14,7 @@ from thresher.errors import ParameterError, TextError
 from thresher.kernels.csr import Rows
 from thresher.kernels.hash_table import add_counts, make_rows
 from thresher.kernels.tokenizer import Tokens
-from thresher.rows.spilled import SpillingArray, documents_with, give_back, joined_rows, release
+from thresher.rows.spilled import SpillingArray, count_documents_by_feature, join_rows, release, return_freed_memory
 from thresher.support.growable import extend
 from thresher.support.parallel import count_threads, map_ahead
 from thresher.text.analysers import Analyser, Part, Text
@@ -146,8 +146,8 @@ class TextFeatures:
             raise TextError("there are no texts to learn from")
         renumbered = self.keep(seen, totals)
         rows = _convert_all(found, ends, renumbered, self.vocabulary.count, memory)
-        give_back()
-        self.note_documents(len(rows.indptr) - 1, documents_with(rows))
+        return_freed_memory()
+        self.note_documents(len(rows.indptr) - 1, count_documents_by_feature(rows))
         return rows
 
     def count(
@@ -164,7 +164,7 @@ class TextFeatures:
             if seen.count > len(totals):
                 totals = np.concatenate((totals, np.zeros(seen.count, dtype=np.int64)))
             add_counts(counted, totals)
-        give_back()
+        return_freed_memory()
         return ends, totals[: seen.count]
 
     def keep(self, seen: Vocabulary, totals: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -409,7 +409,7 @@ def _convert_all(
 ) -> Rows:
     """Return the entries of batches as rows, batch by batch, so that little is held twice."""
     if found.is_spilled:
-        return joined_rows(_convert_spilled(found.array(), ends, renumbered, n_features), n_features, memory)
+        return join_rows(_convert_spilled(found.array(), ends, renumbered, n_features), n_features, memory)
     indices, counts = np.empty(found.length, dtype=np.int32), np.empty(found.length, dtype=np.float32)
     indptr, row, place = np.zeros(sum(map(len, ends)) + 1, dtype=np.int64), 1, 0
     for entries_of_batch, stops in zip(found.pieces(), ends, strict=True):

@@ -9,10 +9,10 @@ import pytest
 from support.problems import LEARNERS, Problem, as_rows, assert_same_bits, random_problem, state, weights_in_blocks
 from thresher import BalancedWinnow, Labels, Perceptron, PositiveWinnow, Rows
 from thresher.errors import NotFittedError
-from thresher.learners.chunks import SLICE_WORK, slices
+from thresher.learners.chunks import CHUNK_WORK, split_order
 from thresher.learners.dense_weights import DenseWeights
 from thresher.learners.training import Progress
-from thresher.rows.labels import judgements
+from thresher.rows.labels import label_one_row
 
 every_learner = pytest.mark.parametrize("name", LEARNERS)
 VERSIONS: list[dict[str, Any]] = [
@@ -222,9 +222,9 @@ def test_order_of_features_within_a_row_does_not_exist(name: str) -> None:
 def test_slices_hold_no_more_work_than_allowed_however_uneven_the_rows() -> None:
     lengths = np.concatenate((np.zeros(200_000, dtype=np.int64), np.full(200, 100_000)))
     for width in (1, 16, 32):
-        parts = slices(np.arange(len(lengths)), lengths, width)
+        parts = split_order(np.arange(len(lengths)), lengths, width)
         assert np.concatenate(parts).tolist() == list(range(len(lengths)))
-        assert max(lengths[rows].sum() * width for rows in parts) <= SLICE_WORK + 100_000 * width
+        assert max(lengths[rows].sum() * width for rows in parts) <= CHUNK_WORK + 100_000 * width
 
 
 def test_growth_leaves_room_to_spare() -> None:
@@ -246,7 +246,7 @@ def test_failed_growth_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatc
     def no_memory(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("thresher.learners.dense_weights.aligned_empty", no_memory)
+    monkeypatch.setattr("thresher.learners.dense_weights.make_aligned", no_memory)
     with pytest.raises(MemoryError):
         learner.partial_fit(problem.rows, [[500]] * 14)
     assert state(learner) == before
@@ -258,7 +258,7 @@ def test_late_features_and_categories_weigh_nothing_until_met(name: str) -> None
     problem = random_problem(23)
     learner = LEARNERS[name](late_start="zero").fit(problem.rows, problem.labels, n_categories=5)
     before = learner.weights_
-    learner.partial_fit(as_rows([{0: 1.0, 8: 1.0}], 9), judgements({6: 1}))
+    learner.partial_fit(as_rows([{0: 1.0, 8: 1.0}], 9), label_one_row({6: 1}))
     assert learner.weights_[:5, :7].tobytes() == before.tobytes()
     assert not learner.weights_[:6, 7:].any()
     assert np.flatnonzero(learner.weights_[6]).tolist() == [0, 8]
@@ -403,9 +403,9 @@ def test_judgements_may_be_given_as_labels() -> None:
 
 def test_corrections_count_as_examples_only_for_the_categories_judged() -> None:
     learner = BalancedWinnow(average=True).fit(as_rows([{0: 1.0}], 1), [[0]], n_categories=3)
-    before = learner.fitted_weights().examples.copy()
-    learner.partial_fit(as_rows([{0: 1.0}], 1), judgements({1: 1}))
-    assert (learner.fitted_weights().examples - before).reshape(-1)[:3].tolist() == [0, 1, 0]
+    before = learner.get_weights().examples.copy()
+    learner.partial_fit(as_rows([{0: 1.0}], 1), label_one_row({1: 1}))
+    assert (learner.get_weights().examples - before).reshape(-1)[:3].tolist() == [0, 1, 0]
 
 
 def test_ever_so_many_passes_are_gathered_in_few_stages() -> None:

@@ -49,13 +49,13 @@ def test_a_part_learns_what_the_whole_would(name: str, settings: dict[str, Any])
     features, numbers = np.unique(few.indices.astype(np.int64), return_inverse=True)
     assert len(features) < rows.n_features
     renumbered = few._replace(indices=numbers.astype(np.int32), n_features=len(features))
-    part = other.part(chosen, features)
+    part = other.copy_part(chosen, features)
     for turn in range(4):
         whole.learn_rows(few, partial_labels(5, chosen, turn), 40)
         part.learn_rows(renumbered, partial_labels(5, [0, 1, 2], turn), 3)
         assert_same_bits(whole.score_rows(few)[:, chosen], part.score_rows(renumbered))
     assert (whole.online_mistakes_ != other.online_mistakes_).any()
-    other.take_part(part, chosen, features)
+    other.put_back_part(part, chosen, features)
     assert_same_bits(whole.weights_, other.weights_)
     assert_same_bits(whole.score_rows(rows), other.score_rows(rows))
     assert whole.online_mistakes_.tolist() == other.online_mistakes_.tolist()
@@ -80,7 +80,7 @@ def test_a_new_category_is_taught_without_the_others(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(DenseWeights, "copy", counting_copy)
     monkeypatch.setattr(DenseWeights, "score", counting_score)
-    monkeypatch.setattr("thresher.learners.base.SLICE_WORK", 8000)  # the documents kept, for all categories
+    monkeypatch.setattr("thresher.learners.base.CHUNK_WORK", 8000)  # the documents kept, for all categories
     model.learn("a common text of something new", ["new"])
     assert copied == []
     assert set(scored) == {1}

@@ -15,7 +15,7 @@ from thresher.learners.sparse_weights import SparseWeights
 from thresher.model.factories import MAX_DENSE, fit_to_size
 from thresher.model.settings import ModelSettings
 from thresher.model_file.io import read_model, write_model
-from thresher.rows.labels import judgements
+from thresher.rows.labels import label_one_row
 
 TEXTS = [
     "crude oil prices rose on the market",
@@ -34,7 +34,7 @@ def sparse_model(**settings: Any) -> Categorizer:
 
 
 def listed(model: Categorizer) -> SparseWeights:
-    found = model.state.learner.fitted_weights()
+    found = model.state.learner.get_weights()
     assert isinstance(found, SparseWeights)
     return found
 
@@ -55,7 +55,7 @@ def test_a_model_says_what_one_with_all_weights_does() -> None:
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_threads_change_nothing(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("thresher.learners.chunks.SLICE_WORK", 64)
+    monkeypatch.setattr("thresher.learners.chunks.CHUNK_WORK", 64)
     monkeypatch.setattr("thresher.learners.training.GROUP_WEIGHTS", 1)
     assert sparse_model(n_threads=threads).digest() == sparse_model().digest()
 
@@ -178,7 +178,7 @@ def test_a_correction_that_fails_leaves_no_category_behind(
     settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = Categorizer(preset="fast", **settings).fit(TEXTS, CATEGORIES)
-    digest, weights = model.digest(), type(model.state.learner.fitted_weights())
+    digest, weights = model.digest(), type(model.state.learner.get_weights())
     with monkeypatch.context() as patch:
         patch.setattr(weights, "learn", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
@@ -195,8 +195,8 @@ def test_categories_half_learned_are_forgotten() -> None:
     learner = BalancedWinnow(sparse=True, average_active=2.0, average=True)
     learner.partial_fit(rows_of({0, 1, 2}), [[0, 1]], n_categories=2)
     weights, scores = learner.weights_, learner.score(rows_of({0, 2}))
-    found = learner.fitted_weights()
-    learner.partial_fit(rows_of({0, 1, 5}), judgements({3: 1}), n_categories=4)
+    found = learner.get_weights()
+    learner.partial_fit(rows_of({0, 1, 5}), label_one_row({3: 1}), n_categories=4)
     found.forget_categories(2)
     assert_same_bits(learner.weights_, weights)
     assert_same_bits(learner.score(rows_of({0, 2})), scores)

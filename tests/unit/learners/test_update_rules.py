@@ -11,7 +11,7 @@ import pytest
 
 from support.problems import as_rows
 from thresher import BalancedWinnow, Perceptron, PositiveWinnow, RegularizedWinnow
-from thresher.rows.labels import judgements
+from thresher.rows.labels import label_one_row
 
 BASIC: dict[str, Any] = {
     "average_active": 2.0,
@@ -180,7 +180,7 @@ def test_average_ends_with_the_category_s_own_last_pass() -> None:
 
 def test_a_correction_leaves_other_categories_alone() -> None:
     learner = BalancedWinnow(**WINNOW).fit(as_rows([{}], 4), [[]], n_categories=3)
-    learner.partial_fit(as_rows([SHORT | {2: 1.0}], 4), judgements({0: 1, 2: -1}))
+    learner.partial_fit(as_rows([SHORT | {2: 1.0}], 4), label_one_row({0: 1, 2: -1}))
     assert learner.weights_[0].tolist() == [0.5] * 4  # accepted already: 1.5 > theta
     assert learner.weights_[1].tolist() == [0.5] * 4  # in neither list
     assert learner.weights_[2].tolist() == [-0.5, -0.5, -0.5, 0.5]

@@ -17,7 +17,7 @@ from thresher.errors import ParameterError, SpillError, TextError
 from thresher.kernels.csr import Rows
 from thresher.learners import training
 from thresher.learners.training import Orders
-from thresher.rows.spilled import SpillingArray, SpillingTexts, is_spilled, joined_rows, parts_of, release
+from thresher.rows.spilled import SpillingArray, SpillingTexts, is_spilled, iterate_parts, join_rows, release
 
 TEXTS, CATEGORIES = made_up(400, seed=3)
 
@@ -84,7 +84,7 @@ def test_a_corpus_in_files_gives_the_same_model(settings: dict[str, Any], monkey
     monkeypatch.setattr(training, "STRETCH", 64)
     monkeypatch.setattr("thresher.rows.spilled.ROWS_AT_ONCE", 300)
     monkeypatch.setattr("thresher.text.vectorizer.FIT_TEXTS", 30)
-    monkeypatch.setattr("thresher.learners.chunks.SLICE_WORK", 2**12)
+    monkeypatch.setattr("thresher.learners.chunks.CHUNK_WORK", 2**12)
     usual = Categorizer(**settings).fit(TEXTS, CATEGORIES)
     spilled = Categorizer(memory=1, **settings).fit(iter(TEXTS), iter(CATEGORIES))
     assert spilled.digest() == usual.digest()
@@ -123,11 +123,11 @@ def test_parts_of_rows_join_to_the_rows(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("thresher.rows.spilled.ROWS_AT_ONCE", 5)
     ends = np.array([0, 3, 3, 9, 21, 22])
     rows = Rows(ends, np.arange(22, dtype=np.int32), np.ones(22, dtype=np.float32), 22)
-    spilled = joined_rows(iter([rows]), 22, limit=0)
+    spilled = join_rows(iter([rows]), 22, limit=0)
     assert is_spilled(spilled.indices)
-    parts = list(parts_of(spilled))
+    parts = list(iterate_parts(spilled))
     assert len(parts) > 2
-    again = joined_rows(iter(parts), 22, limit=10**6)
+    again = join_rows(iter(parts), 22, limit=10**6)
     assert [array.tolist() for array in again[:3]] == [array.tolist() for array in rows[:3]]
 
 

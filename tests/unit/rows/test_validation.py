@@ -12,10 +12,10 @@ from scipy import sparse
 from support import malformed
 from support.problems import as_rows as rows_of
 from thresher import BalancedWinnow, Labels, Rows
-from thresher.learners.chunks import SLICE_WORK, slices
+from thresher.learners.chunks import CHUNK_WORK, split_order
 from thresher.rows.labels import as_labels
-from thresher.rows.spilled import joined_rows
-from thresher.rows.validation import as_rows, row_slices, select_rows, to_strengths
+from thresher.rows.spilled import join_rows
+from thresher.rows.validation import as_rows, select_rows, split_rows, to_strengths
 from thresher.text.vectorizer import TextFeatures
 
 TARGETS = ["fit", "partial_fit", "score", "estimator_csr", "estimator_csc", "estimator_predict", "estimator_y"]
@@ -153,11 +153,11 @@ def test_offsets_have_64_bits_wherever_rows_come_from() -> None:
     small = as_rows(given._replace(indptr=given.indptr.astype(np.int32)))
     features = TextFeatures(min_count=1)
     found = [
-        small, to_strengths(small, "sqrt", normalize=True), select_rows(small, np.array([2, 0])), *row_slices(small, 1),
-        features.fit(["crude oil", "oil"]), features.rows(["oil"]), joined_rows(iter([small, small]), 3, limit=0),
+        small, to_strengths(small, "sqrt", normalize=True), select_rows(small, np.array([2, 0])), *split_rows(small, 1),
+        features.fit(["crude oil", "oil"]), features.rows(["oil"]), join_rows(iter([small, small]), 3, limit=0),
     ]  # fmt: skip
     assert {rows.indptr.dtype for rows in found} == {np.dtype(np.int64)}
     lengths = np.full(70_000, 2**16)
-    parts = slices(np.arange(len(lengths)), lengths, 1)
+    parts = split_order(np.arange(len(lengths)), lengths, 1)
     assert sum(len(part) for part in parts) == 70_000
-    assert max(lengths[part].sum() for part in parts) <= SLICE_WORK + 2**16
+    assert max(lengths[part].sum() for part in parts) <= CHUNK_WORK + 2**16

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.rows.folds import folds
+from thresher.rows.folds import assign_folds
 from thresher.rows.labels import as_labels
 from thresher.rows.validation import select_rows
 from thresher_reproduction.rivals.linear_rival import Examples, Floats
@@ -20,7 +20,7 @@ def score_held_out(examples: Examples, score: ScoreHeldOut, shape: tuple[int, ..
 
     `shape` precedes documents × categories if a call returns several tables of scores at once.
     """
-    fold_of = folds(examples.truth, N_FOLDS)
+    fold_of = assign_folds(examples.truth, N_FOLDS)
     scores = np.zeros((*shape, *examples.truth.shape))
     for fold in range(N_FOLDS):
         held_out = np.flatnonzero(fold_of == fold)
