@@ -66,7 +66,7 @@ def test_what_was_kept_is_told_though_the_model_cannot_be_written(
             ended = called(*arguments)
         advice = f"do not give that again; thresher journal write {model} writes the model"
         told, failed = ended.err.splitlines()
-        assert told.endswith(f"{journal_folder(model)}: has kept {kept} ({advice})")
+        assert told.endswith(f"{journal_folder(model)}: saved {kept} ({advice})")
         assert failed == f"thresher: {model}: No space left on device"
         assert ended.code == 74
         before = digest_of(model)

@@ -48,30 +48,29 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", help="Say which version this is.", callback=_show_version, is_eager=True)
+        bool, typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
     """Take the options that come before the command."""
 
 
 class Verb(TyperCommand):
-    """A command that refuses an option given twice; of two values one would be dropped without a word."""
+    """A command that refuses an option given twice; typer would drop all but the last value silently."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return its parameters; in its help a flag has no value."""
-        found: list[Any] = super().get_params(ctx)
-        for parameter in found:
+        """Return the parameters; a flag has no value in the help."""
+        parameters: list[Any] = super().get_params(ctx)
+        for parameter in parameters:
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""
-        return found
+        return parameters
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line."""
+        """Parse the command line, after a look at the order of its options, which typer does not keep."""
         _, _, order = self.make_parser(ctx).parse_args(args=list(args))
-        options = [parameter for parameter in order if parameter.param_type_name == "option"]
-        twice = [one for one in options if options.count(one) > 1 and one.name not in REPEATABLE]
-        if twice:
-            raise UsageError(f"{'/'.join(twice[0].opts + twice[0].secondary_opts)} is given twice (give it once)")
+        for one in order:
+            if one.param_type_name == "option" and one.name not in REPEATABLE and order.count(one) > 1:
+                raise UsageError(f"{'/'.join(one.opts + one.secondary_opts)} is given twice (give it once)")
         return super().parse_args(ctx, args)
 
 
@@ -82,7 +81,7 @@ def _add(name: str, verb: Callable[..., Any]) -> None:
 def add_installed_commands(asked: str = "") -> None:
     """Add the commands that other installed packages offer as entry points in the group `thresher.commands`.
 
-    To look for them takes some milliseconds, so this is only done for commands that are not our own, and for the help.
+    Looking for them takes some milliseconds, so this is done only for the help and for unknown commands.
     A command that cannot be imported is left out, unless it is the one that is `asked` for.
     """
     known = {command.name for command in app.registered_commands}

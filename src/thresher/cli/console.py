@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from thresher.datasets.reader import Reading
     from thresher.support.progress import Step
 
-_REMARKS = 3
-_NARROWEST = 16  # minimum width of a text column in a table that is too wide
-_PICTURES: dict[int, int | str] = {
+_MAX_REMARKS = 3
+_MIN_TEXT_WIDTH = 16  # minimum width of a text column in a table that is too wide
+_VISIBLE: dict[int, int | str] = {
     **{code: 0x2400 + code for code in range(32)},
     **dict.fromkeys(range(0x80, 0xA0), 0xFFFD),
     0x7F: 0x2421,
@@ -28,7 +28,7 @@ _PICTURES: dict[int, int | str] = {
     ord("\n"): "\n",
 }
 _output_option = partial(typer.Option, rich_help_panel="Output options", show_default=False)
-_PAUSE = 5.0  # seconds between two progress lines if no bar can be drawn
+_SECONDS_BETWEEN_LINES = 5.0  # of progress, if no bar can be drawn
 
 
 class _Notices(logging.Handler):
@@ -62,7 +62,7 @@ class Shell:
         self,
         json: Annotated[bool | None, _output_option("--json/--no-json", help="JSON lines, as when piped.")] = None,
         quiet: Annotated[bool, _output_option("--quiet", "-q", help="No progress and no remarks.")] = False,
-        debug: Annotated[bool, _output_option("--debug", help="A traceback with an error.")] = False,
+        debug: Annotated[bool, _output_option("--debug", help="Show a traceback with an error.")] = False,
     ) -> None:
         self.json = not sys.stdout.isatty() if json is None else json
         self.quiet = quiet
@@ -105,7 +105,7 @@ class Shell:
         for i, name in enumerate(columns):
             number, longest = name.startswith(" "), max((len(row[i]) for row in cells), default=0)
             justify: Any = "right" if number else "left"
-            least = min(longest, _NARROWEST)
+            least = min(longest, _MIN_TEXT_WIDTH)
             table.add_column(name.strip(), justify=justify, no_wrap=number, overflow="fold", min_width=least)
         for row in cells:
             table.add_row(*(visible_text(cell) for cell in row))
@@ -123,10 +123,10 @@ class Shell:
         if reading.skipped:
             count = f"{reading.skipped} bad records skipped, {reading.documents} documents read"
             self.err.print(visible_text(f"{reading.name}: {count}"))
-        for message in reading.warnings[:_REMARKS]:
+        for message in reading.warnings[:_MAX_REMARKS]:
             self.remark(message)
-        if reading.n_warnings > _REMARKS:
-            self.remark(f"{reading.name}: {reading.n_warnings - _REMARKS} more remarks like these")
+        if reading.n_warnings > _MAX_REMARKS:
+            self.remark(f"{reading.name}: {reading.n_warnings - _MAX_REMARKS} more remarks like these")
         if reading.repeated:
             self.remark(f"{reading.name}: {reading.repeated} documents repeat an earlier text")
 
@@ -164,7 +164,7 @@ class _Remarks(Console):
 
 def visible_text(text: str, style: str = "") -> Text:
     """Return a text unchanged for the terminal: brackets are not markup, and control characters become visible."""
-    return Text(text.translate(_PICTURES), style)
+    return Text(text.translate(_VISIBLE), style)
 
 
 def _encodable(value: Any) -> Any:
@@ -184,7 +184,7 @@ class LineProgress:
 
     def __call__(self, step: "Step") -> None:
         """Write a line if the last one is some seconds old."""
-        if time.monotonic() - self._last >= _PAUSE:
+        if time.monotonic() - self._last >= _SECONDS_BETWEEN_LINES:
             self._last = time.monotonic()
             of = f" of {step.total:,}" if step.total else ""
             self._console.print(f"{step.stage}: {step.done:,}{of}{_format_mistakes(step)}", markup=False)

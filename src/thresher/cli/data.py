@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 def fetch(
     shell: Shell,
-    name: Annotated[str | None, typer.Argument(help="A corpus; without it, those that are known.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Download even if it is here.")] = False,
+    name: Annotated[str | None, typer.Argument(help="A corpus; leave it out to list those that are known.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Download it again.")] = False,
 ) -> None:
-    """Bring a corpus to this machine, or say which are known.
+    """Download a corpus, or list those that are known.
 
     thresher fetch reuters21578
     """
@@ -70,22 +70,22 @@ def audit(
 
     thresher audit sample:train --test sample:test
     """
-    from thresher.audit import audit as audited
+    from thresher.audit import audit as audit_documents
 
     documents = read_labelled_documents(shell, read, data)
     held_out = read_labelled_documents(shell, read, test) if test is not None else None
     with shell.progress() as progress:
-        found = audited(documents, held_out, preset=settings.preset, progress=progress, **settings.given)
+        result = audit_documents(documents, held_out, preset=settings.preset, progress=progress, **settings.given)
     if shell.json:
-        shell.emit(found.summary(top))
+        shell.emit(result.summary(top))
     else:
-        _show(shell, found, top or 10)
+        _show(shell, result, top or 10)
 
 
-def _show(shell: Shell, found: "Audit", most: int) -> None:
-    counts = found.summary(0)["counts"]
-    without = f"{found.without_categories:,} documents without one"
-    shell.say(f"{found.documents:,} documents, {found.categories:,} categories, {without}")
+def _show(shell: Shell, result: "Audit", most: int) -> None:
+    counts = result.summary(0)["counts"]
+    without = f"{result.without_categories:,} documents without one"
+    shell.say(f"{result.documents:,} documents, {result.categories:,} categories, {without}")
     shell.table(
         f"{counts['findings']:,} labels where a model of the other documents differs, the most suspicious first",
         ["document", "label", "", " probability", "words that say so"],
@@ -97,32 +97,32 @@ def _show(shell: Shell, found: "Audit", most: int) -> None:
                 f"{one.probability:.2f}",
                 ", ".join(word for word, _ in one.words),
             ]
-            for one in found.findings[:most]
+            for one in result.findings[:most]
         ],
     )
-    _show_others(shell, found, most)
-    for note in found.notes:
+    _show_others(shell, result, most)
+    for note in result.notes:
         shell.say(note)
 
 
-def _show_others(shell: Shell, found: "Audit", most: int) -> None:
-    if found.duplicates:
+def _show_others(shell: Shell, result: "Audit", most: int) -> None:
+    if result.duplicates:
         shell.table(
-            f"{len(found.duplicates):,} groups of documents have nearly the same words",
+            f"{len(result.duplicates):,} groups of documents have nearly the same words",
             ["documents", " alike", ""],
-            [_group(group) for group in found.duplicates[:most]],
+            [_group(group) for group in result.duplicates[:most]],
         )
-    if found.overlaps:
+    if result.overlaps:
         shell.table(
-            f"{len(found.overlaps):,} test documents are in the training documents",
+            f"{len(result.overlaps):,} test documents are in the training documents",
             ["test", "training", " alike"],
-            [[one.test_id, one.training_id, f"{one.alike:.2f}"] for one in found.overlaps[:most]],
+            [[one.test_id, one.training_id, f"{one.alike:.2f}"] for one in result.overlaps[:most]],
         )
-    if found.remarks:
+    if result.remarks:
         shell.table(
-            f"{len(found.remarks):,} remarks on categories",
+            f"{len(result.remarks):,} remarks on categories",
             ["", "categories", " documents"],
-            [[one.kind, ", ".join(one.categories), str(one.documents)] for one in found.remarks[:most]],
+            [[one.kind, ", ".join(one.categories), str(one.documents)] for one in result.remarks[:most]],
         )
 
 

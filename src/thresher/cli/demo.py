@@ -36,7 +36,7 @@ _EXAMPLES = 3
 
 def demo(
     shell: Shell,
-    folder: Annotated[Path, typer.Option(help="Where model and report go.")] = Path(),
+    folder: Annotated[Path, typer.Option(help="Where to write model and report.")] = Path(),
     force: ForceOption = False,
 ) -> None:
     """Show what Thresher does, from documents to a report, in half a minute."""
@@ -65,7 +65,7 @@ def _choose_corpus(shell: Shell) -> tuple[str, str, str]:
         fetch("reuters21578")
     except (ThresherError, OSError):
         shell.remark(
-            "Reuters-21578 cannot be had (thresher fetch reuters21578 says why): here is the project's own corpus"
+            "Reuters-21578 is not available (thresher fetch reuters21578 says why): the demo uses the sample corpus"
         )
         return "desk", "sample:train", "sample:test"
     return "news", "reuters21578:modapte:train", "reuters21578:modapte:test"

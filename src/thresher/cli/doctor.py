@@ -38,7 +38,7 @@ def doctor(
     model: Annotated[Path | None, typer.Argument(metavar="[MODEL]", help="A model file.", show_default=False)] = None,
     journal: JournalOption = None,
 ) -> None:
-    """Look at versions, caches and known faults, and at where a model lies; exit with 1 if something should be done.
+    """Check versions, caches and known faults, or the files of a model; exit with 1 if you should do something.
 
     thresher doctor desk.thresher
     """
@@ -97,11 +97,11 @@ def _check_kernel_cache() -> Check:
         return Check("compiled kernels", f"{folder}: others may write there", False, "chmod go-w, or choose another")
     if _is_writable(folder):
         return Check("compiled kernels", str(folder), True)
-    found = f"{folder} cannot be written"
-    own = cache_folder()
-    if own is not None and _is_writable(own):
-        return Check("compiled kernels", found, None, "they are kept in the user's cache")
-    return Check("compiled kernels", found, None, "every start compiles: set NUMBA_CACHE_DIR to a folder of yours")
+    problem = f"{folder} cannot be written"
+    user_cache = cache_folder()
+    if user_cache is not None and _is_writable(user_cache):
+        return Check("compiled kernels", problem, None, "they are kept in the user's cache")
+    return Check("compiled kernels", problem, None, "every start compiles: set NUMBA_CACHE_DIR to a folder of yours")
 
 
 def _is_writable(folder: Path) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from thresher.support.filesystem import find_distrust, find_file_system, is_remote, is_world_writable
 
-_LITTLE_ROOM = 100 * 10**6  # bytes
+_MIN_ROOM = 100 * 10**6  # bytes
 
 
 class Check(NamedTuple):
@@ -38,7 +38,7 @@ def check_model(model: Path, folder: Path | None = None) -> Iterator[Check]:
 def _check_owners(places: list[Path]) -> Check:
     others = [path for path in places if path.stat().st_uid not in (0, os.geteuid())]
     if not others:
-        return Check("owner", "we", True)
+        return Check("owner", "current user", True)
     return Check("owner", f"{others[0]} is another user's", False, f"chown it to user {os.geteuid()}")
 
 
@@ -57,11 +57,11 @@ def _check_file_system(place: Path) -> Check:
 
 
 def _check_room(place: Path) -> Check:
-    found = os.statvfs(place)
-    room = found.f_bavail * found.f_frsize
-    if found.f_files and not found.f_favail:
+    disk = os.statvfs(place)
+    room = disk.f_bavail * disk.f_frsize
+    if disk.f_files and not disk.f_favail:
         return Check("room", "the disk takes no more files (no inodes are left)", False, "remove some files")
-    return Check("room", f"{room / 1e6:,.0f} MB", room >= _LITTLE_ROOM, "" if room >= _LITTLE_ROOM else "make room")
+    return Check("room", f"{room / 1e6:,.0f} MB", room >= _MIN_ROOM, "" if room >= _MIN_ROOM else "make room")
 
 
 def _check_journal(model: Path, folder: Path) -> Check:

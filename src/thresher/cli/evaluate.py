@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from thresher.datasets.document import Document
     from thresher.evaluation import Evaluation
 
-_SHOWN = 30
+_MAX_CATEGORIES = 30
 _percent = partial(format_percent, missing="-")
 
 
@@ -45,7 +45,7 @@ def evaluate(
 
     thresher evaluate desk.thresher sample:test --report desk.html
     """
-    from thresher.evaluation import evaluate as evaluated
+    from thresher.evaluation import evaluate as evaluate_model
 
     if report is not None:
         from thresher.report.page import check_packages
@@ -62,7 +62,7 @@ def evaluate(
         if documents and not any(document.categories for document in documents):
             shell.remark(f"{data}: none of the documents has a category (is it the right file?)")
         with shell.progress() as progress:
-            evaluation = evaluated(categorizer, documents, progress=progress)
+            evaluation = evaluate_model(categorizer, documents, progress=progress)
     if report is not None:
         from thresher.report import make_report
 
@@ -90,24 +90,24 @@ def _evaluate_there(shell: Shell, read: Read, model: Path, data: str, options: C
 
 def show_summary(shell: Shell, evaluation: "Evaluation", title: str, intervals: bool = False) -> None:
     """Write the measures over all categories."""
-    found = evaluation.summary(intervals=intervals)
+    summary = evaluation.summary(intervals=intervals)
     rows = [
-        ["pooled", _percent(found["pooled_break_even"]), "", "", ""],
+        ["pooled", _percent(summary["pooled_break_even"]), "", "", ""],
         *(
             [
                 kind,
-                _percent(found[f"{kind}_break_even"]),
-                *(_percent(found[kind][of]) for of in ("precision", "recall", "f1")),
+                _percent(summary[f"{kind}_break_even"]),
+                *(_percent(summary[kind][of]) for of in ("precision", "recall", "f1")),
             ]
             for kind in ("micro", "macro")
         ),
     ]
     shell.table(
-        f"{title}: {found['documents']:,} documents, {found['categories']:,} categories",
+        f"{title}: {summary['documents']:,} documents, {summary['categories']:,} categories",
         ["", " break-even", " precision", " recall", " F1"],
         rows,
     )
-    for name, ends in found.get("intervals", {}).items():
+    for name, ends in summary.get("intervals", {}).items():
         shell.say(f"{name.replace('_', ' ')}: {_percent(ends['low'])} to {_percent(ends['high'])} (95 %)")
     if evaluation.unknown_categories:
         names = ", ".join(list(evaluation.unknown_categories)[:5])
@@ -122,11 +122,11 @@ def show_categories(shell: Shell, evaluation: "Evaluation") -> None:
             row["category"], str(row["positives"]), _percent(row["break_even"]), _percent(row["precision"]),
             _percent(row["recall"]), _percent(row["f1"]), bar(row["f1"]),
         ]
-        for row in rows[:_SHOWN]
+        for row in rows[:_MAX_CATEGORIES]
     ]  # fmt: skip
     shell.table("", ["category", " documents", " break-even", " precision", " recall", " F1", ""], cells)
-    if len(rows) > _SHOWN:
-        shell.say(f"... and {len(rows) - _SHOWN} smaller categories (--json has them all)")
+    if len(rows) > _MAX_CATEGORIES:
+        shell.say(f"... and {len(rows) - _MAX_CATEGORIES} smaller categories (--json has them all)")
 
 
 def bar(value: float | None, width: int = 15) -> str:
@@ -148,19 +148,19 @@ def compare(
 
     thresher compare desk.thresher paper.thresher sample:test
     """
-    from thresher.evaluation import compare as compared
-    from thresher.evaluation import evaluate as evaluated
+    from thresher.evaluation import compare as compare_evaluations
+    from thresher.evaluation import evaluate as evaluate_model
 
     models = [load_model(path, threads) for path in (first, second)]
     documents = read_labelled_documents(shell, read, data)
-    one, other = (evaluated(model, documents) for model in models)
-    tests = compared(one, other)
+    one, other = (evaluate_model(model, documents) for model in models)
+    tests = compare_evaluations(one, other)
     differing = _find_differences(one, other, documents)
     figures = {
         "pooled_break_even": (one.pooled_break_even, other.pooled_break_even),
         "micro_f1": (one.counts().micro().f1, other.counts().micro().f1),
     }
-    found = {
+    comparison = {
         "documents": len(documents),
         "tests": {
             name: {"first": figures[name][0], "second": figures[name][1], **test._asdict()}
@@ -170,24 +170,26 @@ def compare(
         "differences": differing[:top],
     }
     if shell.json:
-        shell.emit(found)
+        shell.emit(comparison)
     else:
-        _show_comparison(shell, found, f"{first.name} and {second.name} on {data}")
+        _show_comparison(shell, comparison, f"{first.name} and {second.name} on {data}")
 
 
-def _show_comparison(shell: Shell, found: dict[str, Any], title: str) -> None:
+def _show_comparison(shell: Shell, comparison: dict[str, Any], title: str) -> None:
     rows = [
         [
             name.replace("_", " "), _percent(test["first"]), _percent(test["second"]),
             f"{100 * test['difference']:+.1f}", f"{test['p_value']:.4f}",
         ]
-        for name, test in found["tests"].items()
+        for name, test in comparison["tests"].items()
     ]  # fmt: skip
     shell.table(title, ["", " first", " second", " difference", " p"], rows)
-    shell.say(f"They differ on {found['documents_that_differ']:,} of {found['documents']:,} documents", "bold")
+    shell.say(
+        f"They differ on {comparison['documents_that_differ']:,} of {comparison['documents']:,} documents", "bold"
+    )
     cells = [
         [row["id"], ", ".join(row["categories"]), ", ".join(row["first"]), ", ".join(row["second"])]
-        for row in found["differences"]
+        for row in comparison["differences"]
     ]
     if cells:
         shell.table("", ["id", "true", "first", "second"], cells)
@@ -195,15 +197,15 @@ def _show_comparison(shell: Shell, found: dict[str, Any], title: str) -> None:
 
 def _find_differences(one: "Evaluation", other: "Evaluation", documents: "list[Document]") -> list[dict[str, Any]]:
     """Return the documents that the two decide differently, those with the largest difference in mistakes first."""
-    found = []
+    differences = []
     for i, document in enumerate(documents):
         first, second = _accepted_names(one, i), _accepted_names(other, i)
         if set(first) != set(second):
             true = set(document.categories)
             gap = abs(len(set(first) ^ true) - len(set(second) ^ true))
             row = {"id": document.id, "categories": list(document.categories), "first": first, "second": second}
-            found.append((gap, i, row))
-    return [row for _, _, row in sorted(found, key=lambda entry: (-entry[0], entry[1]))]
+            differences.append((gap, i, row))
+    return [row for _, _, row in sorted(differences, key=lambda entry: (-entry[0], entry[1]))]
 
 
 def _accepted_names(evaluation: "Evaluation", i: int) -> list[str]:

@@ -24,7 +24,7 @@ def explain(
     given: Annotated[str, typer.Argument(metavar="TEXT|DATA", help="A text, or data as other verbs take them.")],
     category: Annotated[str | None, typer.Option(help="Explain this category, not the accepted ones.")] = None,
 ) -> None:
-    """Say which words made the scores of a text, and where they stand.
+    """Show which words made the scores of a text, and where they are.
 
     thresher explain desk.thresher "The lamp outside my house is dark again"
     """
@@ -35,11 +35,11 @@ def explain(
             shell.say(f"\n{name}", "dim")
         plain = content if isinstance(content, str) else "\n".join(content.values())
         for chosen in [category] if category is not None else _choose_categories(categorizer, content):
-            found = categorizer.explain(content, chosen)
+            explanation = categorizer.explain(content, chosen)
             if shell.json:
-                shell.emit({"id": name} | as_json(found))
+                shell.emit({"id": name} | as_json(explanation))
             else:
-                show_explanation(shell, found, plain)
+                show_explanation(shell, explanation, plain)
 
 
 def _read_texts(shell: Shell, read: Read, text: str) -> "list[tuple[str, Text]]":
@@ -56,26 +56,29 @@ def _read_texts(shell: Shell, read: Read, text: str) -> "list[tuple[str, Text]]"
 
 def _choose_categories(model: "Categorizer", content: "Text") -> "list[str | None]":
     """Return the accepted categories of a text, or None for the best one if none is accepted."""
-    found = next(model.categorize([content]))
-    return [name for name, _, _ in found.categories] or [None]
+    prediction = next(model.categorize([content]))
+    return [name for name, _, _ in prediction.categories] or [None]
 
 
-def as_json(found: "Explanation") -> dict[str, object]:
+def as_json(explanation: "Explanation") -> dict[str, object]:
     """Return an explanation as a JSON object."""
     names = ("contribution", "strength", "weight", "positions")
-    words = [{"word": word.name} | {name: getattr(word, name) for name in names} for word in found.words]
-    return found.verdict() | {"words": words}
+    words = [{"word": word.name} | {name: getattr(word, name) for name in names} for word in explanation.words]
+    return explanation.verdict() | {"words": words}
 
 
-def show_explanation(shell: Shell, found: "Explanation", text: str, shown: int = _SHOWN) -> None:
+def show_explanation(shell: Shell, explanation: "Explanation", text: str, shown: int = _SHOWN) -> None:
     """Write the verdict, the text with its words highlighted, and the words with bars."""
-    verdict = "yes" if found.accepted else "no"
-    if not found.words:
+    verdict = "yes" if explanation.accepted else "no"
+    if not explanation.words:
         shell.say("no word of this text is known to the model", "bold")
         return
-    shell.say(f"{found.category}: {verdict}, score {found.score:.2f}, probability {found.probability:.2f}", "bold")
+    shell.say(
+        f"{explanation.category}: {verdict}, score {explanation.score:.2f}, probability {explanation.probability:.2f}",
+        "bold",
+    )
     marked = visible_text(text)
-    words = found.whole_words(text)
+    words = explanation.whole_words(text)
     for word in words[:shown]:
         for start, end in word.positions if word.contribution else ():
             marked.stylize("green" if word.contribution > 0 else "magenta", start, end)
@@ -86,7 +89,7 @@ def show_explanation(shell: Shell, found: "Explanation", text: str, shown: int =
     if rest := weighed[shown:]:
         rows.append([f"({len(rest):,} more)", f"{sum(word.contribution for word in rest):+.3f}", ""])
     shell.table("", ["word", " contribution", ""], rows)
-    shell.say(f"score = 1 + sum {found.raw:.3f} - threshold {found.threshold:.3f}", "dim")
+    shell.say(f"score = 1 + sum {explanation.raw:.3f} - threshold {explanation.threshold:.3f}", "dim")
 
 
 def _signs(share: float) -> str:

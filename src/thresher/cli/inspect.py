@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 def inspect(
     shell: Shell,
     read: Read,
-    path: Annotated[str, typer.Argument(metavar="MODEL|DATA", help="A model file; or data, for a dry look at them.")],
+    path: Annotated[str, typer.Argument(metavar="MODEL|DATA", help="A model file, or data.")],
     words: Annotated[
         int,
         typer.Option(help="Strongest words of each category to show.", metavar="K", parser=integer(0)),
     ] = 5,
 ) -> None:
-    """Show what a model holds; or, of data, what would be read and how.
+    """Show the contents of a model; or, for data, what would be read and how.
 
     thresher inspect desk.thresher
     """
@@ -34,11 +34,11 @@ def inspect(
         return
 
     model = load_model(path)
-    found = _describe_model(model, Path(path), words)
+    record = _describe_model(model, Path(path), words)
     if shell.json:
-        shell.emit(found)
+        shell.emit(record)
     else:
-        _show(shell, model, found)
+        _show(shell, model, record)
 
 
 def _is_model(path: str) -> bool:
@@ -54,15 +54,15 @@ def _is_model(path: str) -> bool:
 def _show_data(shell: Shell, read: Read, source: str) -> None:
     from thresher.datasets.reader import look
 
-    found = look(source, format=read.format, **read.options)
+    preview = look(source, format=read.format, **read.options)
     if shell.json:
-        columns = found.columns._asdict() if found.columns else None
+        columns = preview.columns._asdict() if preview.columns else None
         shell.emit(
-            {"name": found.name, "format": found.format, "columns": columns, "documents": found.documents,
-             "whole": found.whole, "categories": found.categories, "warnings": found.warnings}
+            {"name": preview.name, "format": preview.format, "columns": columns, "documents": preview.documents,
+             "whole": preview.whole, "categories": preview.categories, "warnings": preview.warnings}
         )  # fmt: skip
     else:
-        shell.say(found.described())
+        shell.say(preview.described())
 
 
 def _describe_model(model: "Categorizer", path: Path, words: int) -> dict[str, Any]:
@@ -94,23 +94,23 @@ def _describe_category(model: "Categorizer", number: int, words: int) -> dict[st
     }
 
 
-def _show(shell: Shell, model: "Categorizer", found: dict[str, Any]) -> None:
+def _show(shell: Shell, model: "Categorizer", record: dict[str, Any]) -> None:
     from thresher.model.selection import describe_trials
 
-    size = format_size(found["bytes"])
-    shell.say(f"{found['learner']}, preset {found['preset']}, digest {found['digest']}, {size}")
-    shell.say(f"{found['categories']:,} categories, {found['features']:,} features, policy {found['policy']}")
+    size = format_size(record["bytes"])
+    shell.say(f"{record['learner']}, preset {record['preset']}, digest {record['digest']}, {size}")
+    shell.say(f"{record['categories']:,} categories, {record['features']:,} features, policy {record['policy']}")
     rows = [
         [
             row["category"], f"{row['positives']:,}", f"{row['threshold']:.2f}",
             ", ".join(entry["word"] for entry in row["for"]), ", ".join(entry["word"] for entry in row["against"]),
         ]
-        for row in sorted(found["per_category"], key=lambda row: -row["positives"])
+        for row in sorted(record["per_category"], key=lambda row: -row["positives"])
     ]  # fmt: skip
     shell.table("", ["category", " documents", " threshold", "words for it", "words against it"], rows)
     for line in describe_trials(model.trials):
         shell.say(line)
-    shell.say("Settings: " + ", ".join(f"{name} {value}" for name, value in sorted(found["settings"].items())))
+    shell.say("Settings: " + ", ".join(f"{name} {value}" for name, value in sorted(record["settings"].items())))
 
 
 def compress(

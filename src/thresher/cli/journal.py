@@ -42,7 +42,7 @@ def undo(
     journal: JournalOption = None,
     journal_anyway: JournalAnywayOption = False,
 ) -> None:
-    """Take corrections back: the last one, one by its id, or those of a person or since a time.
+    """Undo corrections: the last one, one by its id, or those of a person or since a time.
 
     thresher undo desk.thresher
     """
@@ -86,7 +86,7 @@ def journal(
     journal: JournalOption = None,
     journal_anyway: JournalAnywayOption = False,
 ) -> None:
-    """Look after the journal of a model: check it, write its model, export, back it up, forget a text, skip a record.
+    """Check, export or back up the journal of a model, write the model, forget a text, or skip a record.
 
     thresher journal export desk.thresher > corrections.jsonl
     """

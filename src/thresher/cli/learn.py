@@ -15,6 +15,7 @@ from thresher.cli.options import (
     JournalAnywayOption,
     JournalOption,
     ModelArgument,
+    NewJournalOption,
     Read,
 )
 from thresher.cli.output_files import check_model_output
@@ -34,8 +35,8 @@ def learn(
     data: DataArgument,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write here, and leave MODEL as it is.")] = None,
     force: ForceOption = False,
-    user: Annotated[str, typer.Option(help="Who corrects.", metavar="NAME")] = "",
-    new_journal: Annotated[bool, typer.Option("--new-journal", help="Begin a new journal if it is missing.")] = False,
+    user: Annotated[str, typer.Option(help="Who makes the corrections.", metavar="NAME")] = "",
+    new_journal: NewJournalOption = False,
     journal: JournalOption = None,
     journal_anyway: JournalAnywayOption = False,
 ) -> None:
@@ -109,9 +110,11 @@ class Correction(NamedTuple):
         """Return whether the model's decision agrees with the correction."""
         if not model.categories:
             return False
-        found = set(model.predict([self.document.content])[0])
+        predicted = set(model.predict([self.document.content])[0])
         return (
-            found == set(self.accept) if self.complete else found >= set(self.accept) and not found & set(self.reject)
+            predicted == set(self.accept)
+            if self.complete
+            else predicted >= set(self.accept) and not predicted & set(self.reject)
         )
 
     def keep(self, journaled_model: "JournaledModel", user: str) -> None:

@@ -60,9 +60,9 @@ def report_saved_on_failure(journaled_model: "JournaledModel", shell: "Shell", o
         yield
     except BaseException:
         with suppress(Exception):
-            if kept := journaled_model.journal.log.last_seq() - before:
+            if saved := journaled_model.journal.log.last_seq() - before:
                 advice = f"do not give that again; thresher journal write {journaled_model.path} writes the model"
-                shell.remark(f"{journaled_model.journal.folder}: has kept {kept:,} of {of} ({advice})")
+                shell.remark(f"{journaled_model.journal.folder}: saved {saved:,} of {of} ({advice})")
         raise
 
 

@@ -40,12 +40,12 @@ ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A model fi
 DataArgument = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")]
 SharedOption = Annotated[
-    Path | None, typer.Option("--shared", help="A folder that all of the cluster see.", metavar="FOLDER")
+    Path | None, typer.Option("--shared", help="A folder that all machines of the cluster can read.", metavar="FOLDER")
 ]
 JournalOption = Annotated[
     Path | None, typer.Option("--journal", help="Folder of the journal (default: next to MODEL).", metavar="FOLDER")
 ]
-NewJournalOption = Annotated[bool, typer.Option("--new-journal", help="Begin a new journal if it is missing.")]
+NewJournalOption = Annotated[bool, typer.Option("--new-journal", help="Start a new journal if it is missing.")]
 JournalAnywayOption = Annotated[
     bool,
     typer.Option(
@@ -55,7 +55,7 @@ JournalAnywayOption = Annotated[
 ]
 ThreadsOption = Annotated[
     int | None,
-    typer.Option("--threads", help="Threads; never changes the result.", metavar="N", parser=integer(1)),
+    typer.Option("--threads", help="Number of threads; never changes the result.", metavar="N", parser=integer(1)),
 ]
 
 
@@ -266,8 +266,8 @@ def _option_for(name: str, one: Setting, panel: str) -> Parameter:
 def _options_of(group: type, declared: Mapping[str, Setting], panel: str = "") -> list[Parameter]:
     """Return the options of a group: the parameters of its class, then one for each setting that is declared."""
     parameters = inspect.signature(group).parameters.values()
-    own = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in parameters if one.kind is not Parameter.VAR_KEYWORD]
-    return own + [_option_for(name, one, PAPER if one.group == PAPER else panel) for name, one in declared.items()]
+    single = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in parameters if one.kind is not Parameter.VAR_KEYWORD]
+    return single + [_option_for(name, one, PAPER if one.group == PAPER else panel) for name, one in declared.items()]
 
 
 _EVERYDAY_FIRST = dict(sorted(SETTINGS.items(), key=lambda item: item[1].group == PAPER))
@@ -286,19 +286,19 @@ def with_options(verb: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(verb)
     def run(**given: Any) -> None:
-        made = {
+        arguments = {
             name: group(**{option.name: given.pop(option.name) for option in _GROUPS[group]})
             for name, group in groups.items()
         }
         try:
-            verb(**made, **given)
+            verb(**arguments, **given)
         except ParameterError as error:
-            if "settings" in made:
-                made["settings"].check_source(error)
+            if "settings" in arguments:
+                arguments["settings"].check_source(error)
             raise
         finally:
-            if "read" in made:
-                made["read"].close()
+            if "read" in arguments:
+                arguments["read"].close()
 
     single = [one.replace(kind=Parameter.KEYWORD_ONLY) for name, one in parameters.items() if name not in groups]
     options = [*single, *(option for group in groups.values() for option in _GROUPS[group])]

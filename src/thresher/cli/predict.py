@@ -42,7 +42,7 @@ def predict(
     threads: ThreadsOption = None,
     force: ForceOption = False,
 ) -> None:
-    """Say which categories documents belong to.
+    """Predict the categories of documents.
 
     thresher predict desk.thresher sample:test -o found.csv
     """
@@ -63,10 +63,12 @@ def predict(
     elif shell.json:
         from thresher.model.predictions import to_json
 
-        for document, found in answers:
-            shell.emit(to_json(document, found))
+        for document, prediction in answers:
+            shell.emit(to_json(document, prediction))
     else:
-        rows = ([document.id, _format_categories(found), _excerpt(document.text)] for document, found in answers)
+        rows = (
+            [document.id, _format_categories(prediction), _excerpt(document.text)] for document, prediction in answers
+        )
         shell.table("", ["id", "categories", "text"], rows)
 
 
@@ -120,13 +122,15 @@ def _write(output: Path, answers: "Iterator[tuple[Document, Prediction]]") -> in
 
     format = output_format(output)
     with output_file(output) as file:
-        return write_to(file, (format_prediction(document, found, format) for document, found in answers), format)
+        return write_to(
+            file, (format_prediction(document, prediction, format) for document, prediction in answers), format
+        )
 
 
-def _format_categories(found: "Prediction") -> str:
-    if found.empty:
+def _format_categories(prediction: "Prediction") -> str:
+    if prediction.empty:
         return "(no known word)"
-    return ", ".join(f"{name} {probability:.2f}" for name, _, probability in found.categories) or "-"
+    return ", ".join(f"{name} {probability:.2f}" for name, _, probability in prediction.categories) or "-"
 
 
 def _excerpt(text: str) -> str:
@@ -142,7 +146,7 @@ def rank(
     top: Annotated[int | None, top_option("Only the K best.")] = None,
     threads: ThreadsOption = None,
 ) -> None:
-    """Put documents in order of their score for a category, the best first.
+    """Rank documents by their score for a category, the best first.
 
     thresher rank desk.thresher noise sample:test --top 5
     """

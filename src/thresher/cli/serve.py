@@ -11,7 +11,7 @@ from thresher.cli.console import Shell
 from thresher.cli.exit_codes import UsageError
 from thresher.cli.loading import import_numba
 from thresher.cli.option_values import integer
-from thresher.cli.options import JournalAnywayOption, Read, read_all_documents
+from thresher.cli.options import JournalAnywayOption, NewJournalOption, Read, read_all_documents
 from thresher.errors import DataError, JournalBusyError, MissingPackageError, TextError
 from thresher.support.units import pluralize
 
@@ -34,23 +34,25 @@ def serve(
     ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Serve the project's own corpus.")] = False,
     categories: Annotated[
-        str | None, typer.Option(help="Begin with these and no labels: a,b or a=seed words,b.", metavar="NAMES")
+        str | None, typer.Option(help="Start with these and no labels: a,b or a=seed words,b.", metavar="NAMES")
     ] = None,
     text: Annotated[list[str] | None, typer.Option(help="Column with the text.", metavar="COLUMN")] = None,
     format: Annotated[str | None, typer.Option(help="Format of the documents.", metavar="NAME")] = None,
     holdout: Annotated[str | None, typer.Option(help="Labelled documents to measure on.", metavar="DATA")] = None,
-    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="0 takes any that is free.", metavar="N", parser=integer(0, 65535))] = PORT,
-    token: Annotated[str | None, typer.Option(envvar="THRESHER_TOKEN", help="What a request must bear.")] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(help="Port to listen on; 0 for any free one.", metavar="N", parser=integer(0, 65535))
+    ] = PORT,
+    token: Annotated[str | None, typer.Option(envvar="THRESHER_TOKEN", help="Token that requests must send.")] = None,
     tokens: Annotated[
         Path | None, typer.Option(help="A TOML file with a token and role for each person.", readable=False)
     ] = None,
-    no_auth: Annotated[bool, typer.Option("--no-auth", help="Ask for no token; on this machine alone.")] = False,
+    no_auth: Annotated[bool, typer.Option("--no-auth", help="Require no token; only on this machine.")] = False,
     journal: Annotated[Path | None, typer.Option(help="Folder of the journal.", metavar="FOLDER")] = None,
-    new_journal: Annotated[bool, typer.Option("--new-journal", help="Begin a new journal if it is missing.")] = False,
+    new_journal: NewJournalOption = False,
     journal_anyway: JournalAnywayOption = False,
     allow_host: Annotated[str, typer.Option(help="More hosts, with ports, that requests may name: a,b.")] = "",
-    allow_origin: Annotated[str, typer.Option(help="Pages of other origins that may ask: a,b.")] = "",
+    allow_origin: Annotated[str, typer.Option(help="Other origins whose pages may send requests: a,b.")] = "",
     rate_limit: Annotated[
         int | None,
         typer.Option(help="Requests a second for each token.", metavar="N", parser=integer(1)),

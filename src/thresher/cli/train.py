@@ -37,7 +37,7 @@ def train(
     settings: Settings,
     cluster: ClusterOptions,
     data: DataArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes.", show_default=False)],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the model.", show_default=False)],
     valid: Annotated[str | None, typer.Option(help="Evaluate on these documents too.", metavar="DATA")] = None,
     folds: Annotated[
         int | None,
@@ -70,16 +70,16 @@ def train(
     with shell.progress() as progress:
         model.fit(texts, categories, progress=progress)
     seconds = time.perf_counter() - start
-    found = {}
+    evaluations = {}
     if held_out is not None:
         from thresher.evaluation import evaluate
 
-        found["valid"] = evaluate(model, held_out)
+        evaluations["valid"] = evaluate(model, held_out)
     if folds is not None:
-        found["cross_validation"] = _cross_validate(shell, texts, categories, folds, settings)
+        evaluations["cross_validation"] = _cross_validate(shell, texts, categories, folds, settings)
     digest = model.save(output)
-    shown = _summarize(model, len(texts)) | {"seconds": round(seconds, 3), "model": str(output), "digest": digest}
-    _show(shell, model, shown, found, output)
+    record = _summarize(model, len(texts)) | {"seconds": round(seconds, 3), "model": str(output), "digest": digest}
+    _show(shell, model, record, evaluations, output)
 
 
 def _train_there(
@@ -103,9 +103,9 @@ def _train_there(
         seconds = time.perf_counter() - start
         digest = model.save(output)
         peaks = cluster.peaks()
-    shown = _summarize(model, model.state.features.n_documents)
-    shown |= {"seconds": round(seconds, 3), "model": str(output), "digest": digest, "partitions": len(parts)}
-    _show(shell, model, shown | {"worker_peak_memory": peaks}, {}, output)
+    record = _summarize(model, model.state.features.n_documents)
+    record |= {"seconds": round(seconds, 3), "model": str(output), "digest": digest, "partitions": len(parts)}
+    _show(shell, model, record | {"worker_peak_memory": peaks}, {}, output)
     shell.remark(f"most memory of a worker: {', '.join(format_size(peak) for peak in sorted(peaks.values()))}")
 
 
@@ -167,24 +167,24 @@ def _summarize(model: "Categorizer", n_documents: int) -> dict[str, Any]:
 
 
 def _show(
-    shell: Shell, model: "Categorizer", shown: dict[str, Any], found: "dict[str, Evaluation]", output: Path
+    shell: Shell, model: "Categorizer", record: dict[str, Any], evaluations: "dict[str, Evaluation]", output: Path
 ) -> None:
     from thresher.model.selection import describe_trials
 
     if shell.json:
-        shell.emit(shown | {name: evaluation.summary() for name, evaluation in found.items()})
+        shell.emit(record | {name: evaluation.summary() for name, evaluation in evaluations.items()})
         return
     shell.say(
-        f"Learned {shown['documents']:,} documents: {pluralize(shown['categories'], 'category', 'categories')}, "
-        f"{shown['features']:,} features, {shown['passes']} passes in {shown['seconds']:.1f} s"
+        f"Learned {record['documents']:,} documents: {pluralize(record['categories'], 'category', 'categories')}, "
+        f"{record['features']:,} features, {record['passes']} passes in {record['seconds']:.1f} s"
     )
-    shell.say(f"Mistakes: {shown['first_mistakes']:,} in the first pass, {shown['last_mistakes']:,} in the last")
+    shell.say(f"Mistakes: {record['first_mistakes']:,} in the first pass, {record['last_mistakes']:,} in the last")
     for line in describe_trials(model.trials):
         shell.say(line)
-    if shown["features"] < _FEW_FEATURES and model.state.settings.min_count > 1:
+    if record["features"] < _FEW_FEATURES and model.state.settings.min_count > 1:
         shell.remark("few features were seen often enough: --min-count 1 keeps them all")
-    for name, evaluation in found.items():
+    for name, evaluation in evaluations.items():
         from thresher.cli.evaluate import show_summary
 
         show_summary(shell, evaluation, name.replace("_", " "))
-    shell.say(f"Wrote {output} ({format_size(output.stat().st_size)}, digest {shown['digest'][:12]})")
+    shell.say(f"Wrote {output} ({format_size(output.stat().st_size)}, digest {record['digest'][:12]})")
