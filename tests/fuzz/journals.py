@@ -18,7 +18,7 @@ from thresher import Categorizer
 from thresher.cli import learn
 from thresher.datasets.reader import read_documents
 from thresher.datasets.writer import json_line
-from thresher.errors import DataError, JournalError
+from thresher.errors import DataError, JournalError, TextError
 from thresher.journal.category_history import CategoryHistory
 from thresher.journal.database import FILE
 from thresher.journal.export import export_correction
@@ -146,7 +146,7 @@ def corrections(data: bytes) -> None:
         reading = read_documents(io.BytesIO(data), format="jsonl", allow_empty=True)
         found = [learn._read_correction(document, reading, "|") for document in reading]
         learn._try_corrections(deepcopy(loaded()), found)
-    except DataError as error:
+    except (DataError, TextError) as error:
         one_line(error)
         return
     lines = b"".join(json_line(export_correction(recorded(one))) for one in found)

@@ -23,7 +23,7 @@ FAULTS: dict[str, tuple[str, Any]] = {
     "model": ("thresher.model_file.learner_packing._check_weights", lambda *_: None),
     "journal": ("thresher.journal.database.printable", str),
     "records": ("thresher.journal.record._name_damage", lambda *_: nullcontext()),
-    "corrections": ("thresher.cli.learn._names", lambda cell, *_: list(cell)),
+    "corrections": ("thresher.cli.learn._read_names", lambda cell, *_: list(cell)),
     "body": ("thresher.support.strict_json._make_decoder", lambda _: json.JSONDecoder()),
     "service": ("thresher.web.category_input.check_visible", lambda name: name.encode("ascii") and 1 / 0),
     "words": ("thresher.text.tokens.compose", lambda text: text),

@@ -79,7 +79,7 @@ def change_categories(model: Categorizer, body: dict[str, Any]) -> None:
     if body["change"] not in changes:
         raise TextError("{change} is not a change of categories", hint=f"allowed: {', '.join(changes)}", **body)
     if body["change"] != "merge" and len(body["names"]) != 1:
-        raise TextError(f"{body['change']} takes one category, and {len(body['names'])} are given")
+        raise TextError(f"{body['change']!r} takes one category, and {len(body['names'])} are given")
     if body["change"] in ("rename", "merge") and not body.get("into"):
         raise TextError(f"to {body['change']} needs a name to change into")
     changes[body["change"]]()

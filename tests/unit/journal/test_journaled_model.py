@@ -135,7 +135,7 @@ def test_what_later_corrections_need_cannot_be_undone(path: Path) -> None:
         journaled_model.correct("b", "gold mine", reject=["tin"])
         digest = journaled_model.model.digest()
         with pytest.raises(
-            JournalError, match=r"record 2 cannot be applied: category 'tin' is unknown.* \(undo that one first\)$"
+            JournalError, match=r"record 2 cannot be applied: category 'tin' is unknown.*; undo that one first\)$"
         ):
             journaled_model.undo("u", [1])
         assert (journaled_model.journal.log.last_seq(), journaled_model.model.digest()) == (2, digest)
@@ -309,7 +309,9 @@ def test_a_journal_that_is_missing_is_never_begun_in_silence(path: Path) -> None
         teach(journaled_model, 3)
         journaled_model.write_model()
     (journal_folder(path) / "journal.sqlite3").unlink()
-    with pytest.raises(JournalError, match=r"its journal is missing, .* with --new-journal begins a new one\)"):
+    with pytest.raises(
+        JournalError, match=r"its journal is missing, .* learn or serve with new=True begins a new one\)"
+    ):
         JournaledModel(path)
     shutil.rmtree(journal_folder(path))
     with pytest.raises(JournalError, match="its journal is missing"):
