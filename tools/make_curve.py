@@ -13,7 +13,7 @@ from thresher import Categorizer
 from thresher.datasets.corpora.reuters21578 import read_reuters
 from thresher.evaluation import Evaluation, evaluate
 from thresher.metrics import precision_recall_curve
-from thresher.report.svg import AGAINST, FOR, INK, MUTED, PAPER, percent_axes, plot
+from thresher.report.svg import AGAINST, FOR, INK, MUTED, PAPER, format_percent_axes, open_plot
 
 OUTPUT = Path(__file__).parent.parent / "docs" / "precision-recall.svg"
 POINTS = 160
@@ -40,7 +40,9 @@ def drawn(found: dict[str, Evaluation]) -> str:
     """Return the picture as an SVG file."""
     points = {name: 100 * evaluation.pooled_break_even for name, evaluation in found.items()}
     told = "; ".join(f"preset {name}: break-even at {point:.1f} per cent" for name, point in points.items())
-    with plot("curve", f"Precision against recall on Reuters ModApte. {told}", (520, 396), (52, 18, 44, 14)) as drawing:
+    with open_plot(
+        "curve", f"Precision against recall on Reuters ModApte. {told}", (520, 396), (52, 18, 44, 14)
+    ) as drawing:
         axes = drawing.axes
         axes.plot([0, 1], [0, 1], color=MUTED, linewidth=1, dashes=(2, 3))
         for (name, evaluation), colour in zip(found.items(), (FOR, AGAINST), strict=True):
@@ -52,7 +54,7 @@ def drawn(found: dict[str, Evaluation]) -> str:
             axes.plot([point], [point], "o", color=colour, mec=PAPER, mew=1.5, ms=8, zorder=5)
         published = f"the paper, on the older collection: {100 * PUBLISHED:.1f}"
         axes.plot([PUBLISHED], [PUBLISHED], "x", color=INK, mew=2, ms=8, zorder=6, linestyle="none", label=published)
-        percent_axes(axes)
+        format_percent_axes(axes)
         axes.set(xlabel="recall, per cent", ylabel="precision, per cent")
         axes.legend(loc="lower right", bbox_to_anchor=(0.89, 0.02), frameon=False, fontsize=11)
     opening, _, rest = drawing.markup.partition(">")

@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from thresher.report.svg import AGAINST, FOR, INK, MUTED, plot
+from thresher.report.svg import AGAINST, FOR, INK, MUTED, open_plot
 from thresher_reproduction.claims.claim import Claim
 
 SIZE, MARGINS = (560.0, 330.0), (78.0, 16.0, 46.0, 12.0)
@@ -21,7 +21,7 @@ def plot_claim(claim: Claim) -> str:
     legend = LEGEND_ROW * -(-len(claim.plot.series) // 2)
     size, margins = (SIZE[0], SIZE[1] + legend), (*MARGINS[:2], MARGINS[2] + legend + 8, MARGINS[3])
     description = escape(f"{claim.plot.y_label} by {claim.plot.x_label}: {claim.claim}", quote=True)
-    with plot(f"claim-{claim.name}", description, size, margins) as drawing:
+    with open_plot(f"claim-{claim.name}", description, size, margins) as drawing:
         for number, series in enumerate(claim.plot.series):
             drawing.axes.plot(
                 series.x, series.y, label=series.label, **_make_style(number, len(series.x), claim.plot.cycle)

@@ -15,6 +15,7 @@ from uuid import uuid4
 from thresher import __version__
 from thresher.cluster import tasks
 from thresher.errors import MissingPackageError, ParameterError, ThresherError
+from thresher.support.progress import Report, Step
 
 try:
     import cryptography  # noqa: F401  # Security.temporary needs it
@@ -76,7 +77,7 @@ class Cluster:
             try:
                 self.client = Client(scheduler, security=security, timeout=5)
             except (OSError, ValueError, RuntimeError) as error:
-                raise ClusterError(f"{_failure(address, error)}", path=address) from None
+                raise ClusterError(f"{_explain_failure(address, error)}", path=address) from None
             opened.callback(self.client.close)
             self._is_local, self._opened = address == "local", opened.pop_all()
 
@@ -126,7 +127,7 @@ class Cluster:
 
     def check_sees(self, path: Path) -> None:
         """Raise a ClusterError if a worker does not see the file or folder `path`."""
-        blind = [worker for worker, sees in self.client.run(tasks.sees, str(path)).items() if not sees]
+        blind = [worker for worker, sees in self.client.run(tasks.can_see, str(path)).items() if not sees]
         if blind:
             raise ClusterError(
                 f"worker {blind[0]} does not see {path}", hint="name a folder that all see with {shared}"
@@ -170,7 +171,12 @@ class Cluster:
 
     def peaks(self) -> dict[str, int]:
         """Return the peak memory of each worker, in bytes."""
-        return dict(self.client.run(tasks.peak_memory))
+        return dict(self.client.run(tasks.measure_peak_memory))
+
+
+def report_steps(name: str, progress: Report | None) -> Callable[[int, int], None] | None:
+    """Return the function that `Cluster.gather` reports to, or None if `progress` is None."""
+    return None if progress is None else lambda done, total: progress(Step(name, done, total))
 
 
 def tls_security(
@@ -259,7 +265,7 @@ def _check_credentials(address: str, security: Security | None) -> None:
         ) from None
 
 
-def _failure(address: str, error: Exception) -> str:
+def _explain_failure(address: str, error: Exception) -> str:
     """Return why joining the scheduler failed, and what to do."""
     refused, encrypted, cause = isinstance(error, CommClosedError), address.startswith("tls://"), error.__cause__
     if isinstance(error, RuntimeError):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from thresher.categorizer import Categorizer
-from thresher.cluster.clients import Cluster, ClusterError
+from thresher.cluster.clients import Cluster, ClusterError, report_steps
 from thresher.cluster.partitions import Partition, as_documents
 from thresher.datasets.writer import write_to
 from thresher.evaluation import Evaluation, assemble
@@ -19,7 +19,7 @@ from thresher.metrics import Floats, Truth
 from thresher.model import predictions
 from thresher.model.scoring import categorize_documents
 from thresher.support.atomic_file import whole_file
-from thresher.support.progress import Report, Step
+from thresher.support.progress import Report
 
 
 def predict(
@@ -60,7 +60,7 @@ def predict(
         (_predict_part, path, part, folder / f"part-{i:05}.{format}", format, top)
         for i, part in enumerate(cluster.taken(parts))
     ]
-    return list(cluster.gather("predict", work, _steps("predict", progress)))
+    return list(cluster.gather("predict", work, report_steps("predict", progress)))
 
 
 def evaluate(
@@ -73,14 +73,14 @@ def evaluate(
     path = Path(model).absolute()
     cluster.check(path)
     work = [(_judge_part, str(path), part) for part in cluster.taken(parts)]
-    found = cluster.gather("evaluate", work, _steps("evaluate", progress))
-    ids = _renumbered([part[0] for part in found])
+    found = cluster.gather("evaluate", work, report_steps("evaluate", progress))
+    ids = _renumber([part[0] for part in found])
     categories = [names for part in found for names in part[1]]
     scores, accepted = (np.concatenate([part[i] for part in found]) for i in (2, 3))
     return assemble(Categorizer.load(path).categories, ids, categories, scores, accepted)
 
 
-def _renumbered(ids: list[list[str]]) -> list[str]:
+def _renumber(ids: list[list[str]]) -> list[str]:
     """Return the names of documents; names that are numbers within a partition continue from part to part."""
     every: list[str] = []
     for part in ids:
@@ -98,26 +98,22 @@ def _check_same(folder: Path, about: dict[str, Any]) -> None:
         file.write(content.encode())
 
 
-def _steps(name: str, progress: Report | None) -> Any:
-    return None if progress is None else lambda done, total: progress(Step(name, done, total))
-
-
 def _predict_part(model: str, part: Any, path: Path, format: str, top: int | None) -> int:
     if path.exists():
         return -1
-    categorizer = _loaded(model, os.stat(model).st_mtime_ns)  # noqa: PTH116
+    categorizer = _load(model, os.stat(model).st_mtime_ns)  # noqa: PTH116
     found = categorize_documents(categorizer.state, as_documents(part), top)
     with whole_file(path) as file:
         return write_to(file, (predictions.format_prediction(document, one, format) for document, one in found), format)
 
 
 def _judge_part(model: str, part: Any) -> tuple[list[str], list[list[str]], Floats, Truth]:
-    categorizer, labelled = _loaded(model, os.stat(model).st_mtime_ns), Labelled()  # noqa: PTH116
+    categorizer, labelled = _load(model, os.stat(model).st_mtime_ns), Labelled()  # noqa: PTH116
     scores, accepted = categorizer.decide(labelled.contents(as_documents(part), None))
     return labelled.ids, labelled.categories, scores, accepted
 
 
 @lru_cache(maxsize=1)
-def _loaded(path: str, _: int) -> Categorizer:
+def _load(path: str, _: int) -> Categorizer:
     """Return the model of a file; each worker loads it once, as long as the file does not change."""
     return Categorizer.load(path, n_threads=1)

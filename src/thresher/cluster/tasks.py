@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.cluster import stored
+from thresher.cluster import shared_arrays
 from thresher.cluster.partitions import as_documents
 from thresher.datasets.category_names import sorted_names
 from thresher.datasets.document import Document
@@ -32,7 +32,7 @@ NONE = np.zeros(0, dtype=np.int64)
 Ints = NDArray[np.int64]
 
 
-class Named(NamedTuple):
+class NamedCategories(NamedTuple):
     """The categories of a partition's documents: names in order of first occurrence, and their numbers per row."""
 
     names: list[str]
@@ -48,7 +48,7 @@ class Size(NamedTuple):
     filled: int
 
 
-class _Names:
+class _CategoryCollector:
     """Passes documents on, and records their categories."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class _Names:
         self._found: list[int] = []
         self._ends = [0]
 
-    def watched(self, documents: Iterable[Document]) -> Iterator[Document]:
+    def collect(self, documents: Iterable[Document]) -> Iterator[Document]:
         """Yield the documents."""
         for document in documents:
             for name in sorted_names(document.categories):
@@ -64,31 +64,31 @@ class _Names:
             self._ends.append(len(self._found))
             yield document
 
-    def named(self) -> Named:
+    def finish(self) -> NamedCategories:
         """Return the categories of the documents that have passed."""
         found = np.array(self._found, dtype=np.int32)
-        return Named(list(self._numbers), np.array(self._ends, dtype=np.int64), found)
+        return NamedCategories(list(self._numbers), np.array(self._ends, dtype=np.int64), found)
 
 
-def name_categories(part: Any) -> Named:
+def name_categories(part: Any) -> NamedCategories:
     """Return the categories of a partition's documents."""
-    names = _Names()
-    for _ in names.watched(as_documents(part)):
+    names = _CategoryCollector()
+    for _ in names.collect(as_documents(part)):
         pass
-    return names.named()
+    return names.finish()
 
 
-def texts_at(part: Any, rows: list[int]) -> list[Text]:
+def read_texts(part: Any, rows: list[int]) -> list[Text]:
     """Return some texts of a partition, in their order."""
     wanted = set(rows)
     return [document.content for i, document in enumerate(as_documents(part)) if i in wanted]
 
 
-def count_features(part: Any, settings: ModelSettings, folder: Path, number: int) -> Named:
+def count_features(part: Any, settings: ModelSettings, folder: Path, number: int) -> NamedCategories:
     """Count the features of a partition, numbered by first occurrence within it; return its categories."""
-    features, seen, names = new_features(settings), Vocabulary(), _Names()
+    features, seen, names = new_features(settings), Vocabulary(), _CategoryCollector()
     found = SpillingArray(np.int64, settings.memory)
-    documents = names.watched(as_documents(part))
+    documents = names.collect(as_documents(part))
     ends, totals = features.count((document.content for document in documents), seen, found)
     starts = np.cumsum([0] + [int(stops[-1]) if len(stops) else 0 for stops in ends])
     every_end = np.concatenate([NONE, *(stops + start for stops, start in zip(ends, starts, strict=False))])
@@ -96,36 +96,36 @@ def count_features(part: Any, settings: ModelSettings, folder: Path, number: int
         ("found", found.array()), ("ends", every_end), ("letters", seen.letters), ("stops", seen.stops),
         ("totals", totals),
     ):  # fmt: skip
-        stored.write(folder, f"counted-{number}.{name}", array)
-    return names.named()
+        shared_arrays.write(folder, f"counted-{number}.{name}", array)
+    return names.finish()
 
 
 def merge_vocabulary(settings: ModelSettings, folder: Path, count: int, *_: Any) -> int:
     """Number the features of all partitions as a single pass would; return the number of features kept."""
     features, seen, totals, own = new_features(settings), Vocabulary(), np.zeros(0, dtype=np.int64), []
     for number in range(count):
-        letters = stored.read(folder, f"counted-{number}.letters", np.uint8)
-        stops = stored.read(folder, f"counted-{number}.stops", np.int64)
+        letters = shared_arrays.read(folder, f"counted-{number}.letters", np.uint8)
+        stops = shared_arrays.read(folder, f"counted-{number}.stops", np.int64)
         numbers = seen.numbers(Tokens(letters, stops, NONE, NONE, NONE, NONE, NONE, NONE))
         totals = np.concatenate((totals, np.zeros(seen.count - len(totals), dtype=np.int64)))
-        totals[numbers] += stored.read(folder, f"counted-{number}.totals", np.int64)
+        totals[numbers] += shared_arrays.read(folder, f"counted-{number}.totals", np.int64)
         own.append(numbers)
     renumbered = features.keep(seen, totals)
     for number, numbers in enumerate(own):
-        stored.write(folder, f"counted-{number}.renumbered", renumbered[numbers])
-    stored.write(folder, "vocabulary.letters", features.vocabulary.letters)
-    stored.write(folder, "vocabulary.stops", features.vocabulary.stops)
+        shared_arrays.write(folder, f"counted-{number}.renumbered", renumbered[numbers])
+    shared_arrays.write(folder, "vocabulary.letters", features.vocabulary.letters)
+    shared_arrays.write(folder, "vocabulary.stops", features.vocabulary.stops)
     return features.vocabulary.count
 
 
 def make_rows(folder: Path, number: int, n_features: int) -> Size:
     """Create the rows of counts of a partition, with the features that were kept."""
-    found = stored.read(folder, f"counted-{number}.found", np.int64).copy()
-    ends = stored.read(folder, f"counted-{number}.ends", np.int64)
-    renumbered = stored.read(folder, f"counted-{number}.renumbered", np.int64)
+    found = shared_arrays.read(folder, f"counted-{number}.found", np.int64).copy()
+    ends = shared_arrays.read(folder, f"counted-{number}.ends", np.int64)
+    renumbered = shared_arrays.read(folder, f"counted-{number}.renumbered", np.int64)
     rows = convert_entries(found, ends, renumbered, n_features)
-    stored.write_part(folder, f"rows-{number}", rows)
-    stored.write(folder, f"rows-{number}.documents", count_documents_by_feature(rows))
+    shared_arrays.write_part(folder, f"rows-{number}", rows)
+    shared_arrays.write(folder, f"rows-{number}.documents", count_documents_by_feature(rows))
     return Size(len(rows.indptr) - 1, len(rows.indices), int(np.count_nonzero(np.diff(rows.indptr))))
 
 
@@ -133,16 +133,16 @@ def strengthen(
     settings: ModelSettings, n_features: int, idf: NDArray[np.float32], folder: Path, number: int, row: int, entry: int
 ) -> int:
     """Write the strengths of a partition at their position among all rows; return the number of entries."""
-    rows = in_memory(stored.read_rows(folder, f"rows-{number}", n_features))
+    rows = copy_to_memory(shared_arrays.read_rows(folder, f"rows-{number}", n_features))
     if settings.strength in WEIGHED:
         rows = weigh_rows(rows, idf, settings.strength, constant=settings.constant)
     learner = new_learner(settings)
     strong = to_strengths(rows, learner.strength, learner.normalize, checked=True)
-    stored.write_rows(folder, "strong", strong, row, entry)
+    shared_arrays.write_rows(folder, "strong", strong, row, entry)
     return len(strong.indices)
 
 
-def in_memory(rows: Rows) -> Rows:
+def copy_to_memory(rows: Rows) -> Rows:
     """Return a copy of memory-mapped rows in memory."""
     return Rows(rows.indptr.copy(), rows.indices.copy(), rows.data.copy(), rows.n_features)
 
@@ -151,9 +151,9 @@ def train_categories(
     folder: Path, n_features: int, memory: int, steps: Steps, plan: Plan, first: int, last: int
 ) -> Trained:
     """Train the categories from `first` up to, not including, `last`, over all rows."""
-    rows, labels = stored.read_rows(folder, "strong", n_features), stored.read_labels(folder, "labels")
+    rows, labels = shared_arrays.read_rows(folder, "strong", n_features), shared_arrays.read_labels(folder, "labels")
     if rows.indices.nbytes + rows.data.nbytes <= memory:  # otherwise mapped pages are evicted and read again
-        rows = in_memory(rows)
+        rows = copy_to_memory(rows)
     return train_group(Examples(rows, labels, steps), plan, np.arange(first, last), n_threads=1)
 
 
@@ -168,19 +168,19 @@ def score_held_out(
     last: int,
 ) -> NDArray[np.float32]:
     """Train some categories on some rows, and return their scores for other rows."""
-    rows = stored.read_rows(folder, "strong", n_features)
-    labels = rows_of_labels(stored.read_labels(folder, "labels"), inside)
+    rows = shared_arrays.read_rows(folder, "strong", n_features)
+    labels = select_label_rows(shared_arrays.read_labels(folder, "labels"), inside)
     own = select_labels(labels, np.arange(first, last), n_categories)
     learner = new_learner(settings)
     learner.fit_rows(select_rows(rows, inside), own, last - first)
     return learner.score_rows(select_rows(rows, outside))
 
 
-def rows_of_labels(labels: Labels, rows: Ints) -> Labels:
+def select_label_rows(labels: Labels, rows: Ints) -> Labels:
     """Return the labels of some rows.
 
     >>> labels = Labels(np.array([0, 1, 3]), np.array([5, 6, 7]), np.ones(3, np.int8), -1)
-    >>> rows_of_labels(labels, np.array([1])).categories
+    >>> select_label_rows(labels, np.array([1])).categories
     array([6, 7])
     """
     lengths = np.diff(labels.indptr)[rows]
@@ -189,7 +189,7 @@ def rows_of_labels(labels: Labels, rows: Ints) -> Labels:
     return Labels(ends, labels.categories[places], labels.signs[places], labels.others)
 
 
-def peak_memory() -> int:
+def measure_peak_memory() -> int:
     """Return the peak memory of this process, in bytes.
 
     The status file is preferred because `getrusage` starts with the memory of the parent process.
@@ -200,6 +200,6 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def sees(path: str) -> bool:
+def can_see(path: str) -> bool:
     """Return whether this process sees a file."""
     return os.path.exists(path)  # noqa: PTH110

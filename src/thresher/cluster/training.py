@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.categorizer import Categorizer
-from thresher.cluster import stored, tasks
-from thresher.cluster.clients import Cluster
-from thresher.cluster.tasks import Ints, Named, Size
+from thresher.cluster import shared_arrays, tasks
+from thresher.cluster.clients import Cluster, report_steps
+from thresher.cluster.tasks import Ints, NamedCategories, Size
 from thresher.errors import TextError
 from thresher.kernels.csr import Rows
 from thresher.kernels.mistake_driven import Examples
@@ -29,7 +29,7 @@ from thresher.model.selection import NO_CHOICE, choose_settings
 from thresher.model.settings import WEIGHED, ModelSettings
 from thresher.model.threshold_tuning import tune_on_folds
 from thresher.rows.labels import make_labels
-from thresher.support.progress import Report, Step
+from thresher.support.progress import Report
 from thresher.text.analysers import Text
 from thresher.text.tfidf import compute_idf_of_counts
 from thresher.text.vocabulary import Vocabulary
@@ -61,13 +61,13 @@ def fit(
     progress : callable, optional
         Called with a `Step` from time to time.
     """
-    with _folder(shared) as folder:
+    with _open_folder(shared) as folder:
         cluster.check(folder)
         return _Fit(model, cluster.taken(parts), cluster, folder, progress).run()
 
 
 @contextmanager
-def _folder(shared: str | Path | None) -> Iterator[Path]:
+def _open_folder(shared: str | Path | None) -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="thresher-", dir=shared)).absolute()
     try:
         yield folder
@@ -93,25 +93,25 @@ class _Fit:
         """Run all steps."""
         choice, settings = NO_CHOICE, self.model.state.settings.replace({"n_threads": 1})  # a task has one thread
         if settings.choose != "nothing":
-            named = self._each("name categories", tasks.name_categories)
-            names, labels = joined_names(named)
+            named = self._run_on_each("name categories", tasks.name_categories)
+            names, labels = merge_names(named)
             texts = PartTexts(self, [len(part.ends) - 1 for part in named])
             choice = choose_settings(settings, self.model.state.given, texts, labels, len(names), self.progress)
         settings = settings.replace(choice.settings)
-        names, labels = joined_names(self._counted(settings))
-        features, sizes = self._features(settings)
+        names, labels = merge_names(self._count_features(settings))
+        features, sizes = self._make_features(settings)
         features.n_threads = self.model.state.features.n_threads
         n_features = features.vocabulary.count
         settings = fit_to_size(settings, n_features, len(names))
-        reservoir = self._reservoir(n_features, sizes, labels)
+        reservoir = self._make_reservoir(n_features, sizes, labels)
         n_entries = sum(size.entries for size in sizes)
         idf = np.zeros(0, dtype=np.float32)
         if settings.strength in WEIGHED:
             counts = features.document_counts.copy()
             counts[: int(features.has_constant)] = 0  # it is not in the rows of counts
             idf = compute_idf_of_counts(counts, features.n_documents, n_entries, features.has_constant)
-        strong = self._strengths(settings, n_features, sizes, idf)
-        stored.write_labels(self.folder, "labels", make_labels(labels))
+        strong = self._make_strengths(settings, n_features, sizes, idf)
+        shared_arrays.write_labels(self.folder, "labels", make_labels(labels))
         score_fold = partial(self._score_fold, settings, n_features, len(names))
         decisions = tune_on_folds(
             settings, strong, labels, len(names), self.progress, choice.held_out, score_fold=score_fold
@@ -121,63 +121,62 @@ class _Fit:
         install(self.model.state, FittedParts(features, learner, names, choice, decisions, idf, reservoir))
         return self.model
 
-    def _each(self, name: str, task: Callable[..., Any], *arguments: Any) -> list[Any]:
+    def _run_on_each(self, name: str, task: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Run a task for each partition; return the results in order."""
-        return self.cluster.gather(name, [(task, part, *arguments) for part in self.parts], self._report(name))
+        return self.cluster.gather(
+            name, [(task, part, *arguments) for part in self.parts], report_steps(name, self.progress)
+        )
 
-    def _report(self, name: str) -> Callable[[int, int], None] | None:
-        if self.progress is None:
-            return None
-        return lambda done, total: self.progress(Step(name, done, total))  # type: ignore[misc]
-
-    def _counted(self, settings: ModelSettings) -> list[Named]:
+    def _count_features(self, settings: ModelSettings) -> list[NamedCategories]:
         counting = [(tasks.count_features, part, settings, self.folder, i) for i, part in enumerate(self.parts)]
-        return self.cluster.gather("count features", counting, self._report("count features"))
+        return self.cluster.gather("count features", counting, report_steps("count features", self.progress))
 
-    def _features(self, settings: ModelSettings) -> tuple[Any, list[Size]]:
+    def _make_features(self, settings: ModelSettings) -> tuple[Any, list[Size]]:
         numbers = range(len(self.parts))
         folder = self.folder
         merging = (tasks.merge_vocabulary, settings, folder, len(numbers))
         (n_features,) = self.cluster.gather("merge vocabulary", [merging], None)
         making = [(tasks.make_rows, folder, i, n_features) for i in numbers]
-        sizes: list[Size] = self.cluster.gather("make rows", making, self._report("make rows"))
-        stored.remove(folder, "counted-*")  # only now: if a worker dies, others run its tasks again
+        sizes: list[Size] = self.cluster.gather("make rows", making, report_steps("make rows", self.progress))
+        shared_arrays.remove(folder, "counted-*")  # only now: if a worker dies, others run its tasks again
         features = new_features(settings)
         letters, stops = (
-            stored.read(folder, "vocabulary.letters", np.uint8),
-            stored.read(folder, "vocabulary.stops", np.int64),
+            shared_arrays.read(folder, "vocabulary.letters", np.uint8),
+            shared_arrays.read(folder, "vocabulary.stops", np.int64),
         )
         features.vocabulary = Vocabulary.from_names(letters.copy(), stops.copy(), features.vocabulary.most)
-        counts = sum(stored.read(folder, f"rows-{i}.documents", np.int64) for i in numbers)
+        counts = sum(shared_arrays.read(folder, f"rows-{i}.documents", np.int64) for i in numbers)
         features.note_documents(sum(size.rows for size in sizes), np.array(counts))
         return features, sizes
 
-    def _reservoir(self, n_features: int, sizes: list[Size], labels: list[list[int]]) -> Reservoir:
+    def _make_reservoir(self, n_features: int, sizes: list[Size], labels: list[list[int]]) -> Reservoir:
         """Return the documents that `Reservoir.of` would keep of all rows."""
         starts = np.cumsum([0] + [size.rows for size in sizes])
         chosen = np.unique(np.linspace(0, len(labels) - 1, min(MAX_SAMPLED, len(labels))).astype(np.int64))
         found = []
         for i in chosen.tolist():
             part = int(np.searchsorted(starts, i, side="right")) - 1
-            rows = stored.read_rows(self.folder, f"rows-{part}", n_features)
+            rows = shared_arrays.read_rows(self.folder, f"rows-{part}", n_features)
             found.append(copy_row(rows, i - int(starts[part]), labels[i]))
         return Reservoir(found, len(labels))
 
-    def _strengths(self, settings: ModelSettings, n_features: int, sizes: list[Size], idf: NDArray[np.float32]) -> Rows:
+    def _make_strengths(
+        self, settings: ModelSettings, n_features: int, sizes: list[Size], idf: NDArray[np.float32]
+    ) -> Rows:
         added = int(settings.constant > 0)
         entries = np.cumsum([0] + [size.entries + added * size.filled for size in sizes]).tolist()
         rows = np.cumsum([0] + [size.rows for size in sizes]).tolist()
-        stored.make_room(self.folder, "strong", rows[-1], entries[-1])
+        shared_arrays.make_room(self.folder, "strong", rows[-1], entries[-1])
         work = [
             (tasks.strengthen, settings, n_features, idf, self.folder, i, rows[i], entries[i])
             for i in range(len(sizes))
         ]
-        made = self.cluster.gather("make strengths", work, self._report("make strengths"))
+        made = self.cluster.gather("make strengths", work, report_steps("make strengths", self.progress))
         assert made == np.diff(entries).tolist()
-        stored.remove(self.folder, "rows-*")
-        return stored.read_rows(self.folder, "strong", n_features)
+        shared_arrays.remove(self.folder, "rows-*")
+        return shared_arrays.read_rows(self.folder, "strong", n_features)
 
-    def _groups(self, n_categories: int, n_features: int) -> list[tuple[int, int]]:
+    def _split_categories(self, n_categories: int, n_features: int) -> list[tuple[int, int]]:
         """Return ranges of categories: several per thread of the cluster, none smaller than a block or too large."""
         wanted = min(-(-n_categories // (SHARES * self.cluster.n_threads)), GROUP_WEIGHTS // max(n_features, 1))
         size = max(-(-wanted // GROUP) * GROUP, GROUP)
@@ -189,9 +188,9 @@ class _Fit:
         n_features, memory = examples.rows.n_features, self.model.state.settings.memory
         work = [
             (tasks.train_categories, self.folder, n_features, memory, examples.steps, plan, first, last)
-            for first, last in self._groups(plan.n_categories, n_features)
+            for first, last in self._split_categories(plan.n_categories, n_features)
         ]
-        trained = self.cluster.gather("train categories", work, self._report("train categories"))
+        trained = self.cluster.gather("train categories", work, report_steps("train categories", self.progress))
         return join_groups(trained, plan, n_features, self.model.state.settings.parameters.block_width)
 
     def _score_fold(
@@ -200,9 +199,9 @@ class _Fit:
         both = self.cluster.scattered([inside, outside])
         work = [
             (tasks.score_held_out, self.folder, settings, n_features, *both, n_categories, first, last)
-            for first, last in self._groups(n_categories, n_features)
+            for first, last in self._split_categories(n_categories, n_features)
         ]
-        return np.concatenate(self.cluster.gather("validate", work, self._report("validate")), axis=1)
+        return np.concatenate(self.cluster.gather("validate", work, report_steps("validate", self.progress)), axis=1)
 
 
 class PartTexts(Sequence[Text]):
@@ -232,11 +231,11 @@ class PartTexts(Sequence[Text]):
             own = [
                 int(number - self._starts[part]) for number, owner in zip(numbers, owners, strict=True) if owner == part
             ]
-            work.append((tasks.texts_at, self._fit.parts[part], own))
+            work.append((tasks.read_texts, self._fit.parts[part], own))
         return [text for texts in self._fit.cluster.gather("draw texts", work, None) for text in texts]
 
 
-def joined_names(named: list[Named]) -> tuple[list[str], list[list[int]]]:
+def merge_names(named: list[NamedCategories]) -> tuple[list[str], list[list[int]]]:
     """Return all category names, sorted, and for each document the numbers of its categories."""
     names = sorted({name for part in named for name in part.names})
     if not names:

@@ -6,12 +6,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from thresher.model.explanations import Word
-from thresher.report.filters import signed
+from thresher.report.filters import format_signed
 
-LONGEST_EXCERPT = 700
+MAX_EXCERPT = 700
 SHADES = 4
-LEAST_SHARE = 0.15  # of the greatest contribution; weaker pieces stay plain
-MOST_NAMED = 4
+MIN_SHARE = 0.15  # of the greatest contribution; weaker pieces stay plain
+MAX_NAMED = 4
 _BLOCK = re.compile(r".{1,150}\S{0,40}\s?", re.S)
 
 
@@ -31,31 +31,31 @@ class Segment(NamedTuple):
     words: list[Word]
 
 
-def excerpt(text: str, words: list[Word], longest: int = LONGEST_EXCERPT) -> list[Piece]:
+def make_excerpt(text: str, words: list[Word], longest: int = MAX_EXCERPT) -> list[Piece]:
     """Return a text in shaded pieces; a long one is cut to its beginning and the parts with the strongest words.
 
-    >>> excerpt("oil rose", [Word("oil", 0.5, 1.0, 0.5, [(0, 3)], 0)])
+    >>> make_excerpt("oil rose", [Word("oil", 0.5, 1.0, 0.5, [(0, 3)], 0)])
     [Piece(text='oil', shade=4, title='oil +0.50'), Piece(text=' rose', shade=0, title='')]
     """
     marked = [word for word in words if word.positions and word.contribution]
     blocks = [match.span() for match in _BLOCK.finditer(text)]
-    segments = _segments(text, marked, [start for start, _ in blocks])
+    segments = _cut_segments(text, marked, [start for start, _ in blocks])
     by_block: list[list[Segment]] = [[] for _ in blocks]
     starts = [start for start, _ in blocks]
     for segment in segments:
         by_block[bisect_left(starts, segment.start + 1) - 1].append(segment)
-    kept = _kept(blocks, by_block, longest)
+    kept = _choose_blocks(blocks, by_block, longest)
     scale = max((abs(word.contribution) for word in marked), default=0.0)
     pieces: list[Piece] = []
     for number, previous in zip(kept, [-1, *kept], strict=False):
         pieces += [Piece(" … ")] * (number > previous + 1)
-        pieces += [_piece(text, segment, scale) for segment in by_block[number]]
+        pieces += [_shade(text, segment, scale) for segment in by_block[number]]
     if kept and kept[-1] < len(blocks) - 1:
         pieces.append(Piece(" …"))
-    return _joined(pieces)
+    return _join_plain(pieces)
 
 
-def _segments(text: str, words: list[Word], borders: list[int]) -> list[Segment]:
+def _cut_segments(text: str, words: list[Word], borders: list[int]) -> list[Segment]:
     """Return a text cut at the beginnings and ends of words and at the given borders."""
     cuts = sorted({len(text), *borders}.union(*(place for word in words for place in word.positions)))
     over: list[list[Word]] = [[] for _ in cuts]
@@ -66,7 +66,7 @@ def _segments(text: str, words: list[Word], borders: list[int]) -> list[Segment]
     return [Segment(start, end, over[i]) for i, (start, end) in enumerate(pairwise(cuts))]
 
 
-def _kept(blocks: list[tuple[int, int]], by_block: list[list[Segment]], longest: int) -> list[int]:
+def _choose_blocks(blocks: list[tuple[int, int]], by_block: list[list[Segment]], longest: int) -> list[int]:
     """Return the indices of the blocks to show: all of a short text, or the first and those that add most."""
     if not blocks or blocks[-1][1] <= longest:
         return list(range(len(blocks)))
@@ -84,17 +84,17 @@ def _kept(blocks: list[tuple[int, int]], by_block: list[list[Segment]], longest:
     return sorted(kept)
 
 
-def _piece(text: str, segment: Segment, scale: float) -> Piece:
+def _shade(text: str, segment: Segment, scale: float) -> Piece:
     part, total = text[segment.start : segment.end], sum(word.contribution for word in segment.words)
-    if abs(total) < LEAST_SHARE * scale or total == 0:
+    if abs(total) < MIN_SHARE * scale or total == 0:
         return Piece(part)
     strength = min(SHADES, 1 + int(SHADES * abs(total) / scale))
-    named = ", ".join(f"{word.name} {signed(word.contribution)}" for word in segment.words[:MOST_NAMED])
-    more = f" and {len(segment.words) - MOST_NAMED} more" if len(segment.words) > MOST_NAMED else ""
+    named = ", ".join(f"{word.name} {format_signed(word.contribution)}" for word in segment.words[:MAX_NAMED])
+    more = f" and {len(segment.words) - MAX_NAMED} more" if len(segment.words) > MAX_NAMED else ""
     return Piece(part, strength if total > 0 else -strength, named + more)
 
 
-def _joined(pieces: list[Piece]) -> list[Piece]:
+def _join_plain(pieces: list[Piece]) -> list[Piece]:
     """Return the pieces with adjacent plain ones joined, as a page needs no markup between them."""
     joined: list[Piece] = []
     for piece in pieces:

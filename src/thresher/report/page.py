@@ -58,9 +58,9 @@ def make_report(
     if not documents:
         raise ParameterError("there are no documents to report on")
     check_packages()
-    from thresher.report.sections import sections
+    from thresher.report.sections import make_sections
 
-    return _rendered({"title": title} | sections(model, documents, evaluation, prequential))
+    return _render({"title": title} | make_sections(model, documents, evaluation, prequential))
 
 
 def check_packages() -> None:
@@ -84,24 +84,24 @@ def write_report(
         file.write(page.encode())
 
 
-def _rendered(context: dict[str, Any]) -> str:
+def _render(context: dict[str, Any]) -> str:
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    script = _own("report.js")
+    script = _read_resource("report.js")
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= FILTERS
-    page = environment.from_string(_own("report.html")).render(
-        context | {"css": Markup(_own("report.css")), "js": Markup(script), "policy": _policy(script)}
+    page = environment.from_string(_read_resource("report.html")).render(
+        context | {"css": Markup(_read_resource("report.css")), "js": Markup(script), "policy": _make_policy(script)}
     )
     return page.translate(_UNPRINTABLE) + "\n"
 
 
-def _own(name: str) -> str:
+def _read_resource(name: str) -> str:
     return resources.files("thresher.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _policy(script: str) -> str:
+def _make_policy(script: str) -> str:
     """Return a Content-Security-Policy that forbids network requests and all scripts but this one."""
     digest = b64encode(sha256(script.encode()).digest()).decode()
     allowed = f"script-src 'sha256-{digest}'; style-src 'unsafe-inline'"

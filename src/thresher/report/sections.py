@@ -12,15 +12,15 @@ from thresher.datasets.document import Document
 from thresher.evaluation import Evaluation, Prequential
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.report import plots
-from thresher.report.filters import count
-from thresher.report.tables import category_rows, fraction, setting_rows, version_rows, word_rows
-from thresher.report.worst_errors import worst_errors
+from thresher.report.filters import format_count
+from thresher.report.tables import make_category_rows, make_setting_rows, make_version_rows, make_word_rows, to_fraction
+from thresher.report.worst_errors import find_worst_errors
 from thresher.support.units import format_percent
 
 # Limits of the template, so that a browser opens the page quickly.
 LIMITS = {"most_rows": 1000, "many_rows": 20, "most_word_rows": 200, "most_unknown": 20, "most_names": 12}
-MOST_ERRORS = 10  # of either kind
-MOST_CONFUSIONS = 10
+MAX_ERRORS = 10  # of either kind
+MAX_CONFUSIONS = 10
 MULTIPLES = 8
 BINS, SMALL_BINS = 70, 30
 
@@ -59,87 +59,101 @@ class Multiple(NamedTuple):
     markup: str
 
 
-def sections(
+def make_sections(
     model: Categorizer, documents: list[Document], evaluation: Evaluation, prequential: Prequential | None
 ) -> dict[str, Any]:
     """Return all variables of the template except the title."""
     summary = evaluation.summary(intervals=True)
-    rows = category_rows(summary)
+    rows = make_category_rows(summary)
     return {
         **LIMITS,
         "documents": len(documents),
         "folds": 0 if evaluation.fold_of is None else len(np.unique(evaluation.fold_of)),
         "rows": rows,
-        "figures": figures(summary),
+        "figures": make_figures(summary),
         "unknown": sorted(evaluation.unknown_categories.items(), key=lambda item: -item[1]),
-        "learning": learning(model, prequential),
-        "words": word_rows(model, [row.name for row in rows], LIMITS["most_word_rows"]),
-        "errors": worst_errors(model, documents, evaluation, MOST_ERRORS),
-        "confusions": evaluation.confusions(MOST_CONFUSIONS),
-        "settings": setting_rows(model),
+        "learning": plot_learning(model, prequential),
+        "words": make_word_rows(model, [row.name for row in rows], LIMITS["most_word_rows"]),
+        "errors": find_worst_errors(model, documents, evaluation, MAX_ERRORS),
+        "confusions": evaluation.confusions(MAX_CONFUSIONS),
+        "settings": make_setting_rows(model),
         "digest": model.digest(),
-        "versions": version_rows(),
-        **curve(evaluation, summary),
-        **scores(model, evaluation),
+        "versions": make_version_rows(),
+        **plot_curve(evaluation, summary),
+        **plot_scores(model, evaluation),
     }
 
 
-def figures(summary: Mapping[str, Any]) -> list[Figure]:
+def make_figures(summary: Mapping[str, Any]) -> list[Figure]:
     """Return the headline figures of the summary, the pooled break-even first."""
     positive = sum(row["positives"] > 0 for row in summary["per_category"])
     return [
-        _rate("Pooled break-even", summary["pooled_break_even"], POOLED, summary["intervals"]["pooled_break_even"]),
-        _rate("Micro break-even", summary["micro_break_even"], "Each category’s own, weighted by its positives."),
-        _rate("Macro break-even", summary["macro_break_even"], "The plain mean of the categories’ own."),
-        _rate("Exactly right", summary["exactly_right"], "Documents that got all of their categories and no other."),
-        _decided("micro", summary, "All decisions together: large categories weigh most."),
-        _decided("macro", summary, "The mean over categories that have a positive: each weighs the same."),
-        Figure("Documents", count(summary["documents"]), "", "", "Labelled documents that the model was tested on."),
-        Figure("Categories", count(summary["categories"]), "", "", f"{count(positive)} of them with a positive here."),
+        _make_figure(
+            "Pooled break-even", summary["pooled_break_even"], POOLED, summary["intervals"]["pooled_break_even"]
+        ),
+        _make_figure(
+            "Micro break-even", summary["micro_break_even"], "Each category’s own, weighted by its positives."
+        ),
+        _make_figure("Macro break-even", summary["macro_break_even"], "The plain mean of the categories’ own."),
+        _make_figure(
+            "Exactly right", summary["exactly_right"], "Documents that got all of their categories and no other."
+        ),
+        _make_decision_figure("micro", summary, "All decisions together: large categories weigh most."),
+        _make_decision_figure("macro", summary, "The mean over categories that have a positive: each weighs the same."),
+        Figure(
+            "Documents", format_count(summary["documents"]), "", "", "Labelled documents that the model was tested on."
+        ),
+        Figure(
+            "Categories",
+            format_count(summary["categories"]),
+            "",
+            "",
+            f"{format_count(positive)} of them with a positive here.",
+        ),
     ]
 
 
-def _rate(label: str, value: float | None, meaning: str, interval: Mapping[str, Any] | None = None) -> Figure:
-    return Figure(label, format_percent(fraction(value)), _between(interval), "", meaning)
+def _make_figure(label: str, value: float | None, meaning: str, interval: Mapping[str, Any] | None = None) -> Figure:
+    return Figure(label, format_percent(to_fraction(value)), _format_interval(interval), "", meaning)
 
 
-def _decided(kind: str, summary: Mapping[str, Any], meaning: str) -> Figure:
+def _make_decision_figure(kind: str, summary: Mapping[str, Any], meaning: str) -> Figure:
     """Return the F1 of the model's own decisions, with precision and recall.
 
     Macro F1 has no interval, because a bootstrap sample leaves rare categories out and so scores higher.
     """
-    rates = {name: format_percent(fraction(value)) for name, value in summary[kind].items()}
-    interval = _between(summary["intervals"]["micro_f1"]) if kind == "micro" else ""
+    rates = {name: format_percent(to_fraction(value)) for name, value in summary[kind].items()}
+    interval = _format_interval(summary["intervals"]["micro_f1"]) if kind == "micro" else ""
     detail = f"precision {rates['precision']}, recall {rates['recall']}"
     return Figure(f"{kind.title()} F1", rates["f1"], interval, detail, meaning)
 
 
-def _between(interval: Mapping[str, Any] | None) -> str:
+def _format_interval(interval: Mapping[str, Any] | None) -> str:
     if interval is None or interval["low"] is None:
         return ""
     return f"({format_percent(interval['low'])}–{format_percent(interval['high'])})"
 
 
-def curve(evaluation: Evaluation, summary: Mapping[str, Any]) -> dict[str, Any]:
+def plot_curve(evaluation: Evaluation, summary: Mapping[str, Any]) -> dict[str, Any]:
     """Return the pooled precision-recall curve with its two points; the curve is empty if there are no positives."""
-    break_even = fraction(summary["pooled_break_even"])
-    decided = plots.Point(*(fraction(summary["micro"][name]) for name in plots.Point._fields))
+    break_even = to_fraction(summary["pooled_break_even"])
+    decided = plots.Point(*(to_fraction(summary["micro"][name]) for name in plots.Point._fields))
     drawn = ""
     if evaluation.truth.any():
         found = metrics.precision_recall_curve(evaluation.scores.ravel(), evaluation.truth.ravel())
-        drawn = plots.precision_recall_plot(found.recall, found.precision, break_even, decided)
+        drawn = plots.plot_precision_recall(found.recall, found.precision, break_even, decided)
     return {"curve": Markup(drawn), "break_even": break_even, "decided": decided}
 
 
-def learning(model: Categorizer, prequential: Prequential | None) -> list[Drawn]:
+def plot_learning(model: Categorizer, prequential: Prequential | None) -> list[Drawn]:
     """Return the plots of the training passes and, if given, of the prequential evaluation."""
-    drawn = _passes(model.state.learner)
+    drawn = _plot_passes(model.state.learner)
     if prequential is not None and len(prequential.counts):
-        drawn += _over_time(prequential)
+        drawn += _plot_over_time(prequential)
     return drawn
 
 
-def _passes(learner: MistakeDrivenLearner) -> list[Drawn]:
+def _plot_passes(learner: MistakeDrivenLearner) -> list[Drawn]:
     mistakes = learner.mistakes_
     if mistakes.size == 0:
         return []
@@ -147,60 +161,60 @@ def _passes(learner: MistakeDrivenLearner) -> list[Drawn]:
     running = np.count_nonzero(learner.n_passes_ >= numbers[:, np.newaxis], axis=1)
     return [
         Drawn(
-            Markup(plots.count_plot("mistakes", numbers, mistakes.sum(axis=1), "pass", "mistakes")),
+            Markup(plots.plot_counts("mistakes", numbers, mistakes.sum(axis=1), "pass", "mistakes")),
             "Mistakes in each pass of training, over all categories. A score within the threshold range is one too.",
         ),
         Drawn(
-            Markup(plots.count_plot("running", numbers, running, "pass", "categories")),
+            Markup(plots.plot_counts("running", numbers, running, "pass", "categories")),
             "Categories still learning: each stops after a pass without a mistake.",
         ),
     ]
 
 
-def _over_time(prequential: Prequential) -> list[Drawn]:
+def _plot_over_time(prequential: Prequential) -> list[Drawn]:
     numbers = np.arange(1, len(prequential.counts) + 1)
     full = prequential.window - 1 if prequential.window < len(numbers) else 0  # earlier values are of too few documents
-    wrong = f"{count(prequential.documents_wrong)} of {count(len(numbers))}"
+    wrong = f"{format_count(prequential.documents_wrong)} of {format_count(len(numbers))}"
     return [
         Drawn(
-            Markup(plots.count_plot("wrong", numbers, prequential.mistakes, "documents", "wrong so far")),
+            Markup(plots.plot_counts("wrong", numbers, prequential.mistakes, "documents", "wrong so far")),
             f"Each document predicted before it was learned: documents predicted wrong so far, {wrong} at the end.",
         ),
         Drawn(
-            Markup(plots.rate_plot("recent", numbers[full:], prequential.curve()[full:], "documents", "micro F1, %")),
-            f"Micro F1 over the last {count(prequential.window)} of these documents.",
+            Markup(plots.plot_rate("recent", numbers[full:], prequential.curve()[full:], "documents", "micro F1, %")),
+            f"Micro F1 over the last {format_count(prequential.window)} of these documents.",
         ),
     ]
 
 
-def scores(model: Categorizer, evaluation: Evaluation) -> dict[str, Any]:
+def plot_scores(model: Categorizer, evaluation: Evaluation) -> dict[str, Any]:
     """Return the histograms of reported scores for all categories of the model together, and for the largest."""
-    ranges = training_ranges(model)
+    ranges = find_training_ranges(model)
     known = [c for c, name in enumerate(evaluation.categories) if name in ranges]
     shared = len(set(ranges.values())) == 1
     found: dict[str, Any] = {"histogram": "", "multiples": [], "range_note": "", "range_drawn": any(ranges.values())}
     if not known:
         return found
-    pooled = plots.histogram(evaluation.scores[:, known].ravel(), evaluation.truth[:, known].ravel(), BINS)
+    pooled = plots.count_bins(evaluation.scores[:, known].ravel(), evaluation.truth[:, known].ravel(), BINS)
     band = next(iter(ranges.values())) if shared else None
-    found["histogram"] = Markup(plots.histogram_plot("pooled", pooled, band))
+    found["histogram"] = Markup(plots.plot_histogram("pooled", pooled, band))
     if found["range_drawn"]:
         found["range_note"] = RANGE_SHARED if shared else RANGE_APART
     positives = np.count_nonzero(evaluation.truth, axis=0)
     largest = sorted(known, key=lambda c: -positives[c])[:MULTIPLES]
     if len(known) > 1:
-        found["multiples"] = [_multiple(evaluation, c, i, ranges) for i, c in enumerate(largest) if positives[c]]
+        found["multiples"] = [_plot_multiple(evaluation, c, i, ranges) for i, c in enumerate(largest) if positives[c]]
     return found
 
 
-def _multiple(evaluation: Evaluation, c: int, i: int, ranges: Mapping[str, Range]) -> Multiple:
+def _plot_multiple(evaluation: Evaluation, c: int, i: int, ranges: Mapping[str, Range]) -> Multiple:
     name, truth = evaluation.categories[c], evaluation.truth[:, c]
-    counted = plots.histogram(evaluation.scores[:, c], truth, SMALL_BINS)
-    drawn = plots.histogram_plot(f"scores{i}", counted, ranges[name], small=True)
+    counted = plots.count_bins(evaluation.scores[:, c], truth, SMALL_BINS)
+    drawn = plots.plot_histogram(f"scores{i}", counted, ranges[name], small=True)
     return Multiple(name, int(np.count_nonzero(truth)), Markup(drawn))
 
 
-def training_ranges(model: Categorizer) -> dict[str, Range]:
+def find_training_ranges(model: Categorizer) -> dict[str, Range]:
     """Return the threshold range of training for each category, in terms of its reported scores.
 
     The range is one of raw scores, and a reported score is 1 + raw - threshold. So categories share a range only if

@@ -26,21 +26,21 @@ class CategoryRow(NamedTuple):
     break_even: float
 
 
-def category_rows(summary: Mapping[str, Any]) -> list[CategoryRow]:
+def make_category_rows(summary: Mapping[str, Any]) -> list[CategoryRow]:
     """Return one row per category, those with the most positives first."""
     rows = [
         CategoryRow(
             str(row["category"]),
             int(row["positives"]),
             int(row["accepted"]),
-            *(fraction(row[rate]) for rate in ("precision", "recall", "f1", "break_even")),
+            *(to_fraction(row[rate]) for rate in ("precision", "recall", "f1", "break_even")),
         )
         for row in summary["per_category"]
     ]
     return sorted(rows, key=lambda row: -row.positives)
 
 
-def fraction(value: float | None) -> float:
+def to_fraction(value: float | None) -> float:
     """Return a rate as a float, NaN for None."""
     return float("nan") if value is None else float(value)
 
@@ -66,37 +66,37 @@ class WordRow(NamedTuple):
         return ", ".join(word.name for word in self.most[:SHOWN_WORDS])
 
 
-def word_rows(model: Categorizer, categories: list[str], most: int) -> list[WordRow]:
+def make_word_rows(model: Categorizer, categories: list[str], most: int) -> list[WordRow]:
     """Return the words for and against the first `most` of the categories that the model knows."""
     known = set(model.categories)
-    return [_word_row(model, name) for name in [name for name in categories if name in known][:most]]
+    return [_make_word_row(model, name) for name in [name for name in categories if name in known][:most]]
 
 
-def _word_row(model: Categorizer, category: str) -> WordRow:
+def _make_word_row(model: Categorizer, category: str) -> WordRow:
     most, least = model.strongest_words(category, top=TOP_WORDS)
     scale = max((abs(weight) for _, weight in most + least), default=1.0)
     return WordRow(category, *([WeighedWord(name, w, abs(w) / scale) for name, w in words] for words in (most, least)))
 
 
-def setting_rows(model: Categorizer) -> list[tuple[str, str]]:
+def make_setting_rows(model: Categorizer) -> list[tuple[str, str]]:
     """Return the settings of a model as (name, value) pairs of readable text."""
     settings = (
         model.settings
         | model.chosen
         | {"analyser": model.state.features.analyser.name, "policy": model.state.decisions.policy}
     )
-    return [("preset", model.state.preset)] + [(name, _written(value)) for name, value in sorted(settings.items())]
+    return [("preset", model.state.preset)] + [(name, _format_value(value)) for name, value in sorted(settings.items())]
 
 
-def _written(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, tuple | list):
-        return " to ".join(map(_written, value))
+        return " to ".join(map(_format_value, value))
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "–"}[value]
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def version_rows() -> list[tuple[str, str]]:
+def make_version_rows() -> list[tuple[str, str]]:
     """Return the versions of Thresher, Python and the packages behind the scores and the page."""
     import jinja2
     import matplotlib

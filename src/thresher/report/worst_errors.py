@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from thresher.categorizer import Categorizer
 from thresher.datasets.document import Document
-from thresher.report.filters import signed
-from thresher.report.highlights import Piece, excerpt
+from thresher.report.filters import format_signed
+from thresher.report.highlights import Piece, make_excerpt
 
 if TYPE_CHECKING:
     from thresher.evaluation import Evaluation
 
-MOST_WORDS = 8
+MAX_WORDS = 8
 SAME_SCORE = 1e-6
 
 
@@ -32,7 +32,7 @@ class Error(NamedTuple):
     same_model: bool
 
 
-def worst_errors(
+def find_worst_errors(
     model: Categorizer, documents: list[Document], evaluation: "Evaluation", most: int
 ) -> dict[str, list[Error]]:
     """Return the wrongly accepted and the missed documents, each with its worst category, the widest margin first.
@@ -43,7 +43,9 @@ def worst_errors(
     wrongly = evaluation.accepted & ~evaluation.truth & known
     missed = evaluation.truth & ~evaluation.accepted & known
     return {
-        kind: [_error(kind, model, documents[i], evaluation, i, c) for i, c in _widest(wrong, margins, most)]
+        kind: [
+            _describe_error(kind, model, documents[i], evaluation, i, c) for i, c in _find_widest(wrong, margins, most)
+        ]
         for kind, wrong, margins in (
             ("accepted", wrongly, evaluation.scores - 1),
             ("missed", missed, 1 - evaluation.scores),
@@ -51,7 +53,7 @@ def worst_errors(
     }
 
 
-def _widest(wrong: NDArray[np.bool_], margins: NDArray[np.float64], most: int) -> list[tuple[int, int]]:
+def _find_widest(wrong: NDArray[np.bool_], margins: NDArray[np.float64], most: int) -> list[tuple[int, int]]:
     """Return the (document, category) pairs with the widest margins, each document once."""
     if wrong.size == 0:
         return []
@@ -61,7 +63,9 @@ def _widest(wrong: NDArray[np.bool_], margins: NDArray[np.float64], most: int) -
     return [(int(i), int(category[i])) for i in widest if wrong[i].any()]
 
 
-def _error(kind: str, model: Categorizer, document: Document, evaluation: "Evaluation", i: int, c: int) -> Error:
+def _describe_error(
+    kind: str, model: Categorizer, document: Document, evaluation: "Evaluation", i: int, c: int
+) -> Error:
     category, score = evaluation.categories[c], float(evaluation.scores[i, c])
     text = document.content
     plain = "\n".join(text.values()) if isinstance(text, Mapping) else text
@@ -74,7 +78,7 @@ def _error(kind: str, model: Categorizer, document: Document, evaluation: "Evalu
         id=evaluation.ids[i],
         true=sorted(document.categories),
         predicted=[evaluation.categories[k] for k in np.flatnonzero(evaluation.accepted[i])],
-        pieces=excerpt(plain, words),
-        words=[(word.name, signed(word.contribution)) for word in words[:MOST_WORDS] if word.contribution],
+        pieces=make_excerpt(plain, words),
+        words=[(word.name, format_signed(word.contribution)) for word in words[:MAX_WORDS] if word.contribution],
         same_model=abs(explained.score - score) <= SAME_SCORE * max(1, abs(score)),
     )

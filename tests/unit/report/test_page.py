@@ -18,7 +18,7 @@ from thresher.errors import MissingPackageError, ParameterError
 from thresher.evaluation import Evaluation, cross_validate, evaluate, prequential
 from thresher.model.explanations import Word
 from thresher.report import make_report, write_report
-from thresher.report.highlights import LONGEST_EXCERPT, excerpt
+from thresher.report.highlights import MAX_EXCERPT, make_excerpt
 
 pytest.importorskip("matplotlib", reason="needs the extra report: pip install 'thresher[report]'")
 pytest.importorskip("jinja2", reason="needs the extra report: pip install 'thresher[report]'")
@@ -244,9 +244,9 @@ def test_pooled_range_is_drawn_only_where_thresholds_are_equal(thresholds: str, 
 
 
 def test_scores_at_the_threshold_count_as_rejected() -> None:
-    from thresher.report.plots import histogram
+    from thresher.report.plots import count_bins
 
-    found = histogram(
+    found = count_bins(
         np.array([0.0, 1.0, np.nextafter(1, 2), 2.0, 50.0]), np.array([False, True, True, True, True]), 10
     )
     middle = int(np.flatnonzero(found.edges == 1)[0])
@@ -259,7 +259,7 @@ def test_scores_at_the_threshold_count_as_rejected() -> None:
 
 def test_overlapping_features_add_up_where_they_overlap() -> None:
     words = [Word("crude oil", 1.0, 1, 1, [(0, 9)], 0), Word("oil", -2.0, 1, -2, [(6, 9)], 1)]
-    found = excerpt("crude oil rose", words)
+    found = make_excerpt("crude oil rose", words)
     assert [(piece.text, piece.shade) for piece in found] == [("crude ", 3), ("oil", -3), (" rose", 0)]
     assert found[1].title == "crude oil +1.00, oil −2.00"
 
@@ -267,9 +267,9 @@ def test_overlapping_features_add_up_where_they_overlap() -> None:
 def test_long_texts_are_cut_around_the_telling_words() -> None:
     text = "start " + "filler words " * 500 + "oil " + "more filler " * 500
     place = text.index("oil")
-    found = excerpt(text, [Word("oil", 1.0, 1, 1, [(place, place + 3)], 0)])
+    found = make_excerpt(text, [Word("oil", 1.0, 1, 1, [(place, place + 3)], 0)])
     assert "oil" in [piece.text for piece in found]
-    assert sum(len(piece.text) for piece in found) < 2 * LONGEST_EXCERPT
+    assert sum(len(piece.text) for piece in found) < 2 * MAX_EXCERPT
     assert found[0].text.startswith("start")
     assert found[-1].text.endswith("…")
 
@@ -278,7 +278,7 @@ def test_pieces_of_a_short_text_are_the_whole_text() -> None:
     model = learned(made_up(60), analyser="words+ngrams:2+title")
     text = {"title": "Crude oil\n", "body": "wheat — and “gold”, gold\x85 und Öl", "note": "gold"}
     plain = "\n".join(text.values())
-    found = excerpt(plain, model.explain(text, "metals").words)
+    found = make_excerpt(plain, model.explain(text, "metals").words)
     assert "".join(piece.text for piece in found) == plain
     assert {"gold"} <= {piece.text for piece in found if piece.shade > 0}
 
