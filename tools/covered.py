@@ -44,7 +44,7 @@ USUAL = [
     "--deselect",
     "tests/unit/datasets/corpora/test_reuters_sgml.py::test_a_million_nested_tags_are_refused_soon",
 ]
-ENOUGH, LITTLE = 90.0, 85.0  # per cent of the library, and of a module that is told of
+ENOUGH, LITTLE = 90.0, 85.0  # % of the library, and of a module below which it is listed
 UNCOMPILED = [
     f"tests/unit/{name}.py"
     for name in ("text/test_analysers", "model/test_decisions", "rows/test_folds", "rows/test_validation")
@@ -57,11 +57,11 @@ def run(*arguments: str, **environment: str) -> int:
     return subprocess.run([sys.executable, "-m", "coverage", *arguments], cwd=ROOT, env=settings).returncode
 
 
-def lines_of(name: str, found: dict[str, Any]) -> str:
+def format_line(name: str, summary: dict[str, Any]) -> str:
     """Return a line of the table, and what is missing where that should be nothing."""
-    branches = f"{found['covered_branches']}/{found['num_branches']}"
-    lines = f"{found['covered_lines']}/{found['num_statements']}"
-    return f"{name:<44}{lines:>14}{branches:>14}{found['percent_covered']:>8.1f} %"
+    branches = f"{summary['covered_branches']}/{summary['num_branches']}"
+    lines = f"{summary['covered_lines']}/{summary['num_statements']}"
+    return f"{name:<44}{lines:>14}{branches:>14}{summary['percent_covered']:>8.1f} %"
 
 
 def main() -> int:
@@ -79,16 +79,18 @@ def main() -> int:
         run("combine", "--quiet")
     run("json", "--quiet", "-o", str(FOLDER / "report.json"))
     report = json.loads((FOLDER / "report.json").read_text())
-    modules = {Path(path.removeprefix("src/thresher/")): found for path, found in report["files"].items()}
+    modules = {Path(path.removeprefix("src/thresher/")): coverage for path, coverage in report["files"].items()}
     wanting = []
     print(f"{'module':<44}{'lines':>14}{'branches':>14}")
-    for name, found in sorted(modules.items()):
-        whole, share = str(name.with_suffix("")) in WHOLE, found["summary"]["percent_covered"]
+    for name, coverage in sorted(modules.items()):
+        whole, share = str(name.with_suffix("")) in WHOLE, coverage["summary"]["percent_covered"]
         if whole or share < LITTLE:
-            print(lines_of(str(name), found["summary"]))
+            print(format_line(str(name), coverage["summary"]))
         if whole and share < 100:
-            wanting.append(f"{name}: lines {found['missing_lines']}, branches {found['missing_branches']} are not run")
-    print(lines_of("all", report["totals"]))
+            wanting.append(
+                f"{name}: lines {coverage['missing_lines']}, branches {coverage['missing_branches']} are not run"
+            )
+    print(format_line("all", report["totals"]))
     share = report["totals"]["percent_covered"]
     print("\n".join(wanting) or f"figure: every branch of {', '.join(WHOLE)}; {share:.1f} % of all lines and branches")
     return int(failed != 0 or bool(wanting) or share < ENOUGH)

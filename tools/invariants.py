@@ -54,7 +54,7 @@ CORRECTIONS = [
 ]
 
 
-def masked(text: str, folder: str) -> str:
+def mask(text: str, folder: str) -> str:
     """Return a text without what differs from run to run."""
     text = text.replace(folder, "FOLDER") if folder else text
     for pattern, name in MASKS:
@@ -62,7 +62,7 @@ def masked(text: str, folder: str) -> str:
     return text
 
 
-def model_digests() -> list[str]:
+def compute_digests() -> list[str]:
     """Return the digests of models of every kind: trained, and taught by a journal and replayed."""
     environment = os.environ | {"PYTHONPATH": str(ROOT / "tests")}
     lines: list[str] = []
@@ -72,20 +72,24 @@ def model_digests() -> list[str]:
     return [line for line in lines if line]
 
 
-def printed(folder: Path) -> dict[str, Any]:
+def run_commands(folder: Path) -> dict[str, Any]:
     """Return what each command prints with --json, and its exit code."""
     (folder / "corrections.jsonl").write_text("".join(json.dumps(one) + "\n" for one in CORRECTIONS))
     (folder / "text.txt").write_text("the lamp outside my house is dark again")
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for command in COMMANDS:
         arguments = [sys.executable, "-m", "thresher", *command.split(), "--json"]
         ended = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, check=False)
-        lines = masked(ended.stdout, str(folder)).split("\n")
-        found[command] = {"code": ended.returncode, "lines": lines, "failed": ended.stderr if ended.returncode else ""}
-    return found
+        lines = mask(ended.stdout, str(folder)).split("\n")
+        results[command] = {
+            "code": ended.returncode,
+            "lines": lines,
+            "failed": ended.stderr if ended.returncode else "",
+        }
+    return results
 
 
-def file_formats(folder: Path) -> dict[str, Any]:
+def read_formats(folder: Path) -> dict[str, Any]:
     """Return the fields of a model file, and the tables of a journal."""
     head = (folder / "m.thresher").read_bytes()
     header = json.loads(head[8 : 8 + int.from_bytes(head[:8], "little")])
@@ -96,7 +100,7 @@ def file_formats(folder: Path) -> dict[str, Any]:
     return {"model": sorted(header), "journal": tables, "journal_version": version}
 
 
-def api_description(model: Path) -> Any:
+def describe_api(model: Path) -> Any:
     """Return the description of the HTTP API without the version of the library."""
     from support.served import served
 
@@ -106,28 +110,30 @@ def api_description(model: Path) -> Any:
     return described
 
 
-def invariants() -> dict[str, Any]:
+def collect_invariants() -> dict[str, Any]:
     """Return all that must not change."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        commands = printed(folder)
+        commands = run_commands(folder)
         return {
-            "digests": model_digests(),
+            "digests": compute_digests(),
             "commands": commands,
-            "formats": file_formats(folder),
-            "openapi": api_description(folder / "p.thresher"),
+            "formats": read_formats(folder),
+            "openapi": describe_api(folder / "p.thresher"),
         }
 
 
-def differences(old: Any, new: Any, place: str = "") -> list[str]:
+def find_differences(old: Any, new: Any, place: str = "") -> list[str]:
     """Return where two records differ."""
     if isinstance(old, dict) and isinstance(new, dict):
         names = list(dict.fromkeys([*old, *new]))
-        return [one for name in names for one in differences(old.get(name), new.get(name), f"{place}/{name}")]
+        return [one for name in names for one in find_differences(old.get(name), new.get(name), f"{place}/{name}")]
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        return [one for i, pair in enumerate(zip(old, new, strict=True)) for one in differences(*pair, f"{place}/{i}")]
+        return [
+            one for i, pair in enumerate(zip(old, new, strict=True)) for one in find_differences(*pair, f"{place}/{i}")
+        ]
     if isinstance(old, str) and isinstance(new, str):  # the record may be older than a mask
-        old, new = masked(old, ""), masked(new, "")
+        old, new = mask(old, ""), mask(new, "")
     return [] if old == new else [f"{place}: {str(old)[:200]} -> {str(new)[:200]}"]
 
 
@@ -137,13 +143,13 @@ def main() -> int:
     parser.add_argument("action", choices=["record", "compare"])
     parser.add_argument("file", type=Path)
     options = parser.parse_args()
-    found = json.loads(json.dumps(invariants()))
+    current = json.loads(json.dumps(collect_invariants()))
     if options.action == "record":
         options.file.parent.mkdir(parents=True, exist_ok=True)
-        options.file.write_text(json.dumps(found, indent=1))
-        print(f"recorded {len(found['digests'])} digests and {len(found['commands'])} commands in {options.file}")
+        options.file.write_text(json.dumps(current, indent=1))
+        print(f"recorded {len(current['digests'])} digests and {len(current['commands'])} commands in {options.file}")
         return 0
-    changed = differences(json.loads(options.file.read_text()), found)
+    changed = find_differences(json.loads(options.file.read_text()), current)
     print("\n".join(changed) or "nothing differs")
     return int(bool(changed))
 

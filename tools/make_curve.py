@@ -1,8 +1,8 @@
-"""Draws docs/precision-recall.svg: precision against recall on Reuters ModApte, the default preset beside the paper's.
+"""Draws docs/precision-recall.svg: precision against recall on Reuters ModApte, for the default preset and the paper's.
 
 THRESHER_DATA=... .venv/bin/python tools/make_curve.py    # takes half a minute
 
-It is drawn with the report's own axes and colours, which here follow the reader's light or dark scheme.
+It has the axes and colours of the report; here the colours follow the reader's light or dark scheme.
 """
 
 from pathlib import Path
@@ -29,23 +29,23 @@ _STYLE = (
 )
 
 
-def measured(preset: str) -> Evaluation:
+def measure(preset: str) -> Evaluation:
     """Learn the training documents, and score the test documents."""
     training = read_reuters("modapte90:train")
     model = Categorizer(preset=preset).fit([one.content for one in training], [one.categories for one in training])
     return evaluate(model, read_reuters("modapte90:test"))
 
 
-def drawn(found: dict[str, Evaluation]) -> str:
+def draw(evaluations: dict[str, Evaluation]) -> str:
     """Return the picture as an SVG file."""
-    points = {name: 100 * evaluation.pooled_break_even for name, evaluation in found.items()}
-    told = "; ".join(f"preset {name}: break-even at {point:.1f} per cent" for name, point in points.items())
+    points = {name: 100 * evaluation.pooled_break_even for name, evaluation in evaluations.items()}
+    description = "; ".join(f"preset {name}: break-even at {point:.1f} per cent" for name, point in points.items())
     with open_plot(
-        "curve", f"Precision against recall on Reuters ModApte. {told}", (520, 396), (52, 18, 44, 14)
+        "curve", f"Precision against recall on Reuters ModApte. {description}", (520, 396), (52, 18, 44, 14)
     ) as drawing:
         axes = drawing.axes
         axes.plot([0, 1], [0, 1], color=MUTED, linewidth=1, dashes=(2, 3))
-        for (name, evaluation), colour in zip(found.items(), (FOR, AGAINST), strict=True):
+        for (name, evaluation), colour in zip(evaluations.items(), (FOR, AGAINST), strict=True):
             curve = precision_recall_curve(evaluation.scores.ravel(), evaluation.truth.ravel())
             wanted = np.searchsorted(curve.recall, np.linspace(0, curve.recall[-1], POINTS))
             label = f"preset {name}: break-even {points[name]:.1f}"
@@ -66,7 +66,7 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="520" height="396"'
 
 def main() -> None:
     """Measure both presets, and write the picture."""
-    OUTPUT.write_text(drawn({preset: measured(preset) for preset in ("default", "paper")}))
+    OUTPUT.write_text(draw({preset: measure(preset) for preset in ("default", "paper")}))
 
 
 if __name__ == "__main__":

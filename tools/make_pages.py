@@ -15,8 +15,8 @@ import verb_parts
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-def made_parts() -> dict[Path, dict[str, str]]:
-    """Return what each page must say between its marks."""
+def make_parts() -> dict[Path, dict[str, str]]:
+    """Return the text that each page has between its marks."""
     parts = {DOCS / "how-to" / f"{name}.md": {"options": text} for name, text in verb_parts.options().items()}
     parts[DOCS / "command-line.md"] = {"verbs": verb_parts.verbs(), "shared": verb_parts.shared_options()}
     parts[DOCS / "api.md"] = {"routes": route_parts.routes()}
@@ -24,20 +24,20 @@ def made_parts() -> dict[Path, dict[str, str]]:
     return parts
 
 
-def renewed(page: str, parts: dict[str, str]) -> str:
+def replace_parts(page: str, parts: dict[str, str]) -> str:
     """Return a page with its parts as they should be; a part whose marks are missing is an error."""
     for name, text in parts.items():
         marks = re.compile(rf"(<!-- {name}: start -->\n).*?(<!-- {name}: end -->)", re.DOTALL)
-        page, count = marks.subn(lambda found, text=text: f"{found[1]}{text}\n{found[2]}", page)  # type: ignore[misc]
+        page, count = marks.subn(lambda match, text=text: f"{match[1]}{text}\n{match[2]}", page)  # type: ignore[misc]
         if count != 1:
-            raise ValueError(f"the marks of {name!r} stand {count} times in a page, and should once")
+            raise ValueError(f"the marks of {name!r} appear {count} times in a page (expected: once)")
     return page
 
 
 def main() -> None:
     """Write all parts again, and the drawing of the layers."""
-    for path, parts in made_parts().items():
-        path.write_text(renewed(path.read_text(), parts))
+    for path, parts in make_parts().items():
+        path.write_text(replace_parts(path.read_text(), parts))
     layout_parts.DRAWING.write_text(layout_parts.drawing())
 
 

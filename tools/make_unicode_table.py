@@ -86,12 +86,12 @@ def flags_of(code: int, maybe: set[int]) -> int:
 
 def second_characters() -> set[int]:
     """Return the characters that may combine with one before them."""
-    found = set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))
+    characters = set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))
     for code in range(sys.maxunicode + 1):
         parts = unicodedata.decomposition(chr(code)).split()
         if len(parts) == 2 and not parts[0].startswith("<"):
-            found.add(int(parts[1], 16))
-    return found
+            characters.add(int(parts[1], 16))
+    return characters
 
 
 def lower_case(code: int) -> int:

@@ -95,15 +95,15 @@ class _Place(NamedTuple):
 def mutants(source: str) -> Iterator[Mutant]:
     """Yield a module with each fault in turn."""
     tree = ast.parse(source)
-    for place in list(_places(tree, "", "", range(0))):
-        for changed in _changes(place.node):
+    for place in list(_find_places(tree, "", "", range(0))):
+        for changed in _change(place.node):
             wrong = ast.fix_missing_locations(ast.copy_location(copy.copy(changed), place.node))
             place.put(wrong)
-            yield Mutant(place.function, place.lines, f"{_shown(place.node)} -> {_shown(wrong)}", tree)
+            yield Mutant(place.function, place.lines, f"{_show(place.node)} -> {_show(wrong)}", tree)
             place.put(place.node)
 
 
-def _places(owner: ast.AST, owners: str, function: str, lines: range) -> Iterator[_Place]:
+def _find_places(owner: ast.AST, owners: str, function: str, lines: range) -> Iterator[_Place]:
     """Yield every node that may be changed, with the function that it is in and the lines of its statement."""
     for field, value in ast.iter_fields(owner):
         if field in ("annotation", "returns", "decorator_list", "bases"):
@@ -112,11 +112,11 @@ def _places(owner: ast.AST, owners: str, function: str, lines: range) -> Iterato
             if not isinstance(node, ast.AST) or _is_left_alone(node):
                 continue
             classes = f"{owners}{node.name}." if isinstance(node, ast.ClassDef) else owners
-            own = function or (f"{owners}{node.name}" if isinstance(node, ast.FunctionDef) else "")
+            name = function or (f"{owners}{node.name}" if isinstance(node, ast.FunctionDef) else "")
             at = _lines_of(node) if isinstance(node, ast.stmt | ast.ExceptHandler) else lines
-            yield _Place(node, owner, field, index, own, at)
+            yield _Place(node, owner, field, index, name, at)
             if not isinstance(node, ast.Raise):
-                yield from _places(node, classes, own, at)
+                yield from _find_places(node, classes, name, at)
 
 
 def _is_left_alone(node: ast.AST) -> bool:
@@ -134,23 +134,23 @@ def _lines_of(node: ast.stmt | ast.ExceptHandler) -> range:
     return range(node.lineno, (last or node.lineno) + 1)
 
 
-def _shown(node: ast.AST) -> str:
+def _show(node: ast.AST) -> str:
     """Return a node as code, in one line and not too much of it."""
     head = node.test if isinstance(node, ast.If | ast.While) else node
     code = " ".join(ast.unparse(head).split())
     return code if len(code) <= 80 else f"{code[:60]} ... {code[-15:]}"
 
 
-def _changes(node: ast.AST) -> Iterator[ast.AST]:
+def _change(node: ast.AST) -> Iterator[ast.AST]:
     """Yield what a node may be by mistake."""
-    yield from _changed_statement(node)
-    yield from _changed_operator(node)
-    yield from _changed_value(node)
+    yield from _change_statement(node)
+    yield from _change_operator(node)
+    yield from _change_value(node)
     if isinstance(node, ast.If | ast.While) and isinstance(node.test, ast.Name | ast.Attribute | ast.Call):
         yield _with(node, "test", ast.UnaryOp(ast.Not(), node.test))
 
 
-def _changed_statement(node: ast.AST) -> Iterator[ast.AST]:
+def _change_statement(node: ast.AST) -> Iterator[ast.AST]:
     match node:
         case ast.Expr() | ast.Raise() | ast.Return(value=None) | ast.Delete() | ast.Assert() | ast.AugAssign():
             yield ast.Pass()
@@ -166,7 +166,7 @@ def _changed_statement(node: ast.AST) -> Iterator[ast.AST]:
             yield _with(node, "type", ast.Name(_CAUGHT[name], ast.Load()))
 
 
-def _changed_operator(node: ast.AST) -> Iterator[ast.AST]:
+def _change_operator(node: ast.AST) -> Iterator[ast.AST]:
     match node:
         case ast.Compare(ops=ops):
             for place, operator in enumerate(ops):
@@ -181,14 +181,14 @@ def _changed_operator(node: ast.AST) -> Iterator[ast.AST]:
         yield ast.Assign([node.target], node.value)
 
 
-def _changed_value(node: ast.AST) -> Iterator[ast.AST]:
+def _change_value(node: ast.AST) -> Iterator[ast.AST]:
     match node:
         case ast.Constant(value=bool() as truth):
             yield ast.Constant(not truth)
         case ast.Constant(value=int() | float() as number):
             yield ast.Constant(number + 1)
         case ast.Constant(value=str() as text):
-            yield from map(ast.Constant, _changed_text(text))
+            yield from map(ast.Constant, _change_text(text))
         case ast.Constant(value=bytes() as octets):
             yield ast.Constant(b"XX" + octets)
         case ast.IfExp(body=body, orelse=other):
@@ -204,7 +204,7 @@ def _changed_value(node: ast.AST) -> Iterator[ast.AST]:
         yield from (_with(node, "keywords", [other for other in node.keywords if other is not one]) for one in named)
 
 
-def _changed_text(text: str) -> Iterator[str]:
+def _change_text(text: str) -> Iterator[str]:
     """Yield another text; of a question to the database also some that ask nearly the same."""
     yield f"XX{text}"
     if _IS_SQL.search(text):

@@ -1,13 +1,13 @@
-"""Put small faults (`mutants`) into the modules that durability rests on, and see which ones no test minds.
+"""Put small faults (`mutants`) into the modules that durability depends on, and report those that no test notices.
 
-Every fault gets a process of its own, forked from one that has collected the tests; there it is put into the function,
-and the tests that run the lines of it are run, those of the module first, until one fails: the mutant is killed. One
-outside of all functions is there before anything is imported, and meets the tests of that module. (mutmut, the usual
-tool, changes nothing in a function with a decorator, which the transactions of the journal and the writer of files
-have, and no constants.)
+Each fault is tried in its own process, forked from one that has collected the tests. There it is put into the function,
+and the tests that run its lines are run, those of the module first, until one fails: the mutant is killed. A fault
+outside of all functions is present before anything is imported, and only the tests of that module are run. (The usual
+tool, mutmut, changes neither constants nor functions with a decorator, such as the transactions of the journal and the
+writer of files.)
 
-What became of a mutant is kept in a file. As long as its module stays the same it is not tried again, unless it
-survived and the tests are others now, or all is to be done anew.
+The outcome of each mutant is saved in a file. It is not tried again as long as its module is unchanged, unless it
+survived and the tests have changed, or with `--again`.
 """
 
 import argparse
@@ -65,14 +65,14 @@ class Run(NamedTuple):
     seconds: list[float]
 
 
-class Kept:
+class Outcomes:
     """What became of the mutants that were tried, in a file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.tests = hashlib.sha256(b"".join(file.read_bytes() for file in test_files())).hexdigest()[:20]
-        found = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-        self.known: dict[str, dict[str, Any]] = {one["key"]: one for one in found}
+        saved = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        self.known: dict[str, dict[str, Any]] = {one["key"]: one for one in saved}
         self.asked: list[str] = []
 
     def is_done(self, module: str, number: int) -> bool:
@@ -101,8 +101,8 @@ def tests_of(module: str) -> Path:
 
 def test_files() -> list[Path]:
     """Return the files of all tests that mutants meet."""
-    own = [path for module in MODULES if (path := tests_of(module)).exists()]
-    return own + [ROOT / "tests" / name for name in OTHER_TESTS]
+    mirrored = [path for module in MODULES if (path := tests_of(module)).exists()]
+    return mirrored + [ROOT / "tests" / name for name in OTHER_TESTS]
 
 
 def name_of(module: str) -> str:
@@ -115,7 +115,7 @@ def source_of(module: str) -> Path:
     return ROOT / "src" / "thresher" / f"{module}.py"
 
 
-def forked(act: Callable[[], bool], busy: int = BUSY) -> str:
+def run_in_child(act: Callable[[], bool], busy: int = BUSY) -> str:
     """Let a child try a mutant; returns "killed" if its tests fail, "late" if they do not end, or "survived"."""
     sys.stdout.flush()
     temporary = tempfile.mkdtemp(prefix="mutant-", dir=QUICK)
@@ -134,20 +134,20 @@ def forked(act: Callable[[], bool], busy: int = BUSY) -> str:
             failed = True
         os._exit(failed)
     busy_at, seen = time.monotonic(), 0
-    while not (found := os.waitpid(pid, os.WNOHANG))[0] and time.monotonic() < busy_at + IDLE:
+    while not (ended := os.waitpid(pid, os.WNOHANG))[0] and time.monotonic() < busy_at + IDLE:
         time.sleep(0.005)
-        if (now := computed(pid)) != seen:
+        if (now := cpu_ticks(pid)) != seen:
             busy_at, seen = time.monotonic(), now
-    if not found[0]:
+    if not ended[0]:
         os.killpg(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
     shutil.rmtree(temporary, ignore_errors=True)
-    if not found[0] or os.waitstatus_to_exitcode(found[1]) in (-signal.SIGXCPU, -signal.SIGKILL):
+    if not ended[0] or os.waitstatus_to_exitcode(ended[1]) in (-signal.SIGXCPU, -signal.SIGKILL):
         return "late"
-    return "survived" if found[1] == 0 else "killed"
+    return "survived" if ended[1] == 0 else "killed"
 
 
-def computed(pid: int) -> int:
+def cpu_ticks(pid: int) -> int:
     """Return for how long a process of ours has computed, in ticks of the system's."""
     return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]))
 
@@ -166,15 +166,19 @@ def own_tests_fail_with(module: str, code: CodeType) -> bool:
     return pytest.main(["-x", "-p", "no:xdist", str(tests_of(module))]) != 0
 
 
-def try_modules(kept: Kept, modules: Sequence[str]) -> None:
+def try_modules(outcomes: Outcomes, modules: Sequence[str]) -> None:
     """Try the mutants outside of all functions; nothing of the library may have been imported."""
     assert not any(name.startswith("thresher") for name in sys.modules)
     for module in modules:
         plain = compile(source_of(module).read_text(), "plain", "exec")
-        assert forked(partial(own_tests_fail_with, module, plain)) == "survived", f"{tests_of(module)} fails by itself"
+        assert run_in_child(partial(own_tests_fail_with, module, plain)) == "survived", (
+            f"{tests_of(module)} fails by itself"
+        )
         for number, mutant in enumerate(mutants(source_of(module).read_text())):
-            if not mutant.function and not kept.is_done(module, number):
-                kept.keep(module, mutant, forked(partial(own_tests_fail_with, module, compiled(mutant))))
+            if not mutant.function and not outcomes.is_done(module, number):
+                outcomes.keep(
+                    module, mutant, run_in_child(partial(own_tests_fail_with, module, compile_mutant(mutant)))
+                )
 
 
 # -- in functions ----------------------------------------------------------------------------------------------------
@@ -183,35 +187,37 @@ def try_modules(kept: Kept, modules: Sequence[str]) -> None:
 class Functions:
     """A plugin of pytest's that does not run the tests once, but again and again, for every mutant in a function."""
 
-    def __init__(self, kept: Kept, modules: Sequence[str]) -> None:
-        self.kept, self.modules = kept, modules
+    def __init__(self, outcomes: Outcomes, modules: Sequence[str]) -> None:
+        self.outcomes, self.modules = outcomes, modules
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Try the mutants."""
-        usual = usual_run(session.items)
+        usual = run_without_mutants(session.items)
         for module in self.modules:
             for number, mutant in enumerate(mutants(source_of(module).read_text())):
-                if mutant.function and not self.kept.is_done(module, number):
-                    found = {test for line in mutant.lines for test in usual.lines[module].get(line, [])}
-                    own = tests_of(module)
-                    tests = sorted(found, key=lambda test: (session.items[test].path != own, usual.seconds[test]))
+                if mutant.function and not self.outcomes.is_done(module, number):
+                    covering = {test for line in mutant.lines for test in usual.lines[module].get(line, [])}
+                    mirrored = tests_of(module)
+                    tests = sorted(
+                        covering, key=lambda test: (session.items[test].path != mirrored, usual.seconds[test])
+                    )
                     ends = accumulate(usual.seconds[test] for test in tests)
                     tried = [session.items[test] for test, end in zip(tests, ends, strict=True) if end < TESTED]
-                    self.kept.keep(module, mutant, outcome_of(module, mutant, tried))
+                    self.outcomes.keep(module, mutant, try_mutant(module, mutant, tried))
         return True
 
 
-def outcome_of(module: str, mutant: Mutant, tests: list[pytest.Item]) -> str:
+def try_mutant(module: str, mutant: Mutant, tests: list[pytest.Item]) -> str:
     """Try a mutant on the tests that run its lines."""
 
     def act() -> bool:
         put_in_place(importlib.import_module(name_of(module)), mutant)
         return any(fails(test, follower) for test, follower in zip(tests, [*tests[1:], None], strict=False))
 
-    return forked(act, 10 * TESTED) if tests else "survived"
+    return run_in_child(act, 10 * TESTED) if tests else "survived"
 
 
-def usual_run(tests: list[pytest.Item]) -> Run:
+def run_without_mutants(tests: list[pytest.Item]) -> Run:
     """Run all tests as they are, in a child: they pass, and which lines they run is noted."""
     path = Path(tempfile.mkdtemp(prefix="mutant-")) / "run.json"
 
@@ -234,11 +240,11 @@ def usual_run(tests: list[pytest.Item]) -> Run:
         path.write_text(json.dumps([lines, seconds]))
         return False
 
-    assert forked(act) == "survived", f"without any fault, this fails: {path.read_text()}"
+    assert run_in_child(act) == "survived", f"without any fault, this fails: {path.read_text()}"
     lines, seconds = json.loads(path.read_text())
     shutil.rmtree(path.parent)
     numbered = {
-        module: {int(line): [int(test) for test in found if test] for line, found in by_line.items()}
+        module: {int(line): [int(test) for test in tests_of_line if test] for line, tests_of_line in by_line.items()}
         for module, by_line in lines.items()
     }
     return Run(numbered, seconds)
@@ -252,20 +258,20 @@ def fails(test: pytest.Item, follower: pytest.Item | None) -> bool:
 def put_in_place(module: ModuleType, mutant: Mutant) -> None:
     """Let a function of a module be what it is in a mutant, for everyone who has it."""
     other = ModuleType(module.__name__)
-    exec(compiled(mutant), other.__dict__)
-    old, new = function_in(module, mutant.function), function_in(other, mutant.function)
+    exec(compile_mutant(mutant), other.__dict__)
+    old, new = find_function(module, mutant.function), find_function(other, mutant.function)
     old.__code__, old.__defaults__, old.__kwdefaults__ = new.__code__, new.__defaults__, new.__kwdefaults__
 
 
-def function_in(module: ModuleType, name: str) -> Any:
+def find_function(module: ModuleType, name: str) -> Any:
     """Return a function by its name, without what decorators put around it."""
-    found: Any = module
+    target: Any = module
     for part in name.split("."):
-        found = getattr(found, part)
-    return inspect.unwrap(found)
+        target = getattr(target, part)
+    return inspect.unwrap(target)
 
 
-def compiled(mutant: Mutant) -> CodeType:
+def compile_mutant(mutant: Mutant) -> CodeType:
     """Return the code of a mutant."""
     code: CodeType = compile(ast.unparse(mutant.tree), "mutant", "exec")
     return code
@@ -275,26 +281,26 @@ def main() -> int:
     """Try all mutants, print those that survive, and a table."""
     parser = argparse.ArgumentParser(description="Try small faults on the tests.")
     parser.add_argument("modules", nargs="*", default=MODULES, help=f"of {', '.join(MODULES)} (default: all)")
-    parser.add_argument("--kept", type=Path, default=ROOT / "soak" / "mutants.jsonl", help="what became of mutants")
-    parser.add_argument("--anew", action="store_true", help="try those again that were tried before")
-    asked = parser.parse_args()
-    asked.kept.parent.mkdir(exist_ok=True)
-    if asked.anew:
-        asked.kept.unlink(missing_ok=True)
-    begun, kept = time.monotonic(), Kept(asked.kept)
+    parser.add_argument("--outcomes", type=Path, default=ROOT / "soak" / "mutants.jsonl", help="file of the outcomes")
+    parser.add_argument("--again", action="store_true", help="also try mutants that were tried before")
+    options = parser.parse_args()
+    options.outcomes.parent.mkdir(exist_ok=True)
+    if options.again:
+        options.outcomes.unlink(missing_ok=True)
+    started, outcomes = time.monotonic(), Outcomes(options.outcomes)
     os.chdir(ROOT)
-    try_modules(kept, asked.modules)
-    code = pytest.main(["-p", "no:xdist", *map(str, test_files())], plugins=[Functions(kept, asked.modules)])
+    try_modules(outcomes, options.modules)
+    code = pytest.main(["-p", "no:xdist", *map(str, test_files())], plugins=[Functions(outcomes, options.modules)])
     if code not in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
         return 1
-    found = [kept.known[key] for key in kept.asked]
+    records = [outcomes.known[key] for key in outcomes.asked]
     print(f"{'module':<26}{'mutants':>9}{'killed':>9}{'late':>9}{'survived':>9}")
     shares: dict[str, float] = {}
-    for module in (*asked.modules, "all"):
-        counts = Counter(one["outcome"] for one in found if module in ("all", one["module"]))
+    for module in (*options.modules, "all"):
+        counts = Counter(one["outcome"] for one in records if module in ("all", one["module"]))
         shares[module] = 1 - counts["survived"] / counts.total()
         print(f"{module:<26}{counts.total():>9}{counts['killed']:>9}{counts['late']:>9}{counts['survived']:>9}")
-    print(f"figure: {counts.total()} mutants, {shares.pop('all'):.1%} killed, in {time.monotonic() - begun:.0f} s")
+    print(f"figure: {counts.total()} mutants, {shares.pop('all'):.1%} killed, in {time.monotonic() - started:.0f} s")
     print(f"figure: {', '.join(f'{module} {share:.1%}' for module, share in shares.items())}")
     return int(min(shares.values()) < ENOUGH)
 

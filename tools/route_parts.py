@@ -1,7 +1,7 @@
 """The HTTP API as a page: routes, roles, bodies and answers, made of the service's own description and of its refusals.
 
-What a route takes and gives stands in its OpenAPI description. Which role it takes is asked of the service itself, as
-someone who may only read: a refusal names the role.
+What a route takes and returns is in its OpenAPI description. The role that it requires comes from the service itself: a
+reader sends a request, and the refusal names the role.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ HOST, READER = "127.0.0.1:8765", "token-of-a-reader"
 BODIES, ANSWERS = "## What routes take", "## What they give"
 
 
-async def _asked() -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
+async def _ask_service() -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
     """Return the description, and the role of each method and path."""
     rules = Rules(frozenset({HOST}), Tokens({READER: Holder("rita", "reader")}))
-    # Only what stands before the service is asked; whatever reaches it fails there, and that is as good an answer.
+    # Only the checks before the service matter here; a request that passes them fails there, which is also an answer.
     transport = httpx.ASGITransport(
         create_app(cast(Service, SimpleNamespace(workers=WorkerPools())), rules), raise_app_exceptions=False
     )
@@ -42,14 +42,14 @@ async def _asked() -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
     return described, roles
 
 
-def _linked(name: str) -> str:
+def _link(name: str) -> str:
     return f"[{name}](#{name.lower()})"
 
 
 def _kind(schema: dict[str, Any]) -> str:
     """Return what a JSON schema asks for, in few words."""
     if "$ref" in schema:
-        return _linked(schema["$ref"].rpartition("/")[2])
+        return _link(schema["$ref"].rpartition("/")[2])
     if "const" in schema:
         return f"`{json.dumps(schema['const'])}`"
     if "enum" in schema:
@@ -91,7 +91,7 @@ def _schema(name: str, schema: dict[str, Any]) -> list[str]:
         return [*lines, f"{_kind(schema)}.", ""]
     needed = schema.get("required", [])
     rows = [
-        _cells(f"`{key}`", _kind(kind), "must stand" if key in needed else _default(kind), _example(kind))
+        _cells(f"`{key}`", _kind(kind), "required" if key in needed else _default(kind), _example(kind))
         for key, kind in schema["properties"].items()
     ]
     if rows:
@@ -99,10 +99,10 @@ def _schema(name: str, schema: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _content(found: dict[str, Any]) -> str:
+def _content(body: dict[str, Any]) -> str:
     """Return what a body or an answer holds, by its kind of media."""
     said = []
-    kinds = found.get("content", {})
+    kinds = body.get("content", {})
     for media, about in kinds.items():
         schema = about.get("schema", {})
         if not schema and media == "application/json" and len(kinds) > 1:
@@ -116,8 +116,8 @@ def _route(method: str, path: str, about: dict[str, Any], role: str) -> list[str
     lines = [f"### {method.upper()} {path}", "", about.get("description", "").strip(), ""]
     body = about.get("requestBody")
     answers = [
-        f"{status}: {_content(found) or found['description']}"
-        for status, found in about["responses"].items()
+        f"{status}: {_content(answer) or answer['description']}"
+        for status, answer in about["responses"].items()
         if status.startswith("2")
     ]
     said = [f"Role: {role}."] + ([f"Takes {_content(body)}."] if body else []) + [f"Gives {'; '.join(answers)}."]
@@ -125,30 +125,30 @@ def _route(method: str, path: str, about: dict[str, Any], role: str) -> list[str
     asked = [one for one in about.get("parameters", []) if one["in"] == "query"]
     if asked:
         rows = [_cells(f"`{one['name']}`", _kind(one["schema"]), _default(one["schema"])) for one in asked]
-        lines += ["| in the query | kind | unless told |", "|---|---|---|", *rows, ""]
+        lines += ["| in the query | kind | default |", "|---|---|---|", *rows, ""]
     return lines
 
 
-def _references(found: Any) -> set[str]:
+def _references(value: Any) -> set[str]:
     """Return the names of the schemas that something names."""
-    if isinstance(found, dict):
-        own = {found["$ref"].rpartition("/")[2]} if isinstance(found.get("$ref"), str) else set()
-        return own.union(*map(_references, found.values()))
-    return set().union(*map(_references, found)) if isinstance(found, list) else set()
+    if isinstance(value, dict):
+        named = {value["$ref"].rpartition("/")[2]} if isinstance(value.get("$ref"), str) else set()
+        return named.union(*map(_references, value.values()))
+    return set().union(*map(_references, value)) if isinstance(value, list) else set()
 
 
-def _reached(found: Any, schemas: dict[str, Any]) -> list[str]:
+def _collect_schemas(value: Any, schemas: dict[str, Any]) -> list[str]:
     """Return the schemas that something names, and those that these name, in the order of the description."""
     known: set[str] = set()
-    while new := _references(found) - known:
+    while new := _references(value) - known:
         known |= new
-        found = [schemas[name] for name in new]
+        value = [schemas[name] for name in new]
     return [name for name in schemas if name in known]
 
 
 def routes() -> str:
     """Return the tables of all routes, and of what they take and give."""
-    described, roles = asyncio.run(_asked())
+    described, roles = asyncio.run(_ask_service())
     every = [(method, path, about) for path, methods in described["paths"].items() for method, about in methods.items()]
     schemas = described["components"]["schemas"]
     table = [
@@ -158,8 +158,10 @@ def routes() -> str:
     lines = ["| route | role | |", "|---|---|---|", *table, "", "## Routes", ""]
     for method, path, about in every:
         lines += _route(method, path, about, roles[method, path])
-    taken = _reached([about.get("requestBody") for *_, about in every], schemas)
-    given = [name for name in _reached([about["responses"] for *_, about in every], schemas) if name not in taken]
+    taken = _collect_schemas([about.get("requestBody") for *_, about in every], schemas)
+    given = [
+        name for name in _collect_schemas([about["responses"] for *_, about in every], schemas) if name not in taken
+    ]
     for title, names in ((BODIES, taken), (ANSWERS, given)):
         lines += [title, ""]
         for name in names:

@@ -21,8 +21,8 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the pages that stand above docs/, with their links as they are from within."""
     for name, above in ABOVE.items():
         text = (ROOT / above).read_text().replace("](docs/", "](")
-        for own, other in ABOVE.items():
-            text = text.replace(f"]({other}", f"]({own}")
+        for here, other in ABOVE.items():
+            text = text.replace(f"]({other}", f"]({here}")
         files.append(File.generated(config, name, content=text))
     return files
 
@@ -32,8 +32,8 @@ def on_page_content(html: str, **_: Any) -> str:
     return _CELL.sub(lambda cell: cell[0].replace("\\|", "|"), _EQUATION.sub(_as_mathml, html))
 
 
-def _as_mathml(found: re.Match[str]) -> str:
-    tex = unescape(found[3]).strip()
-    if found[2] == "(":
+def _as_mathml(match: re.Match[str]) -> str:
+    tex = unescape(match[3]).strip()
+    if match[2] == "(":
         return str(convert(tex))
     return f'<div class="equation">{convert(tex, display="block")}</div>'

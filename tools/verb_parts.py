@@ -31,7 +31,7 @@ def _name(argument: Any) -> str:
     return str(argument.metavar or argument.name.upper()).strip("[]")
 
 
-def _written(parameter: Any) -> str:
+def _spelling(parameter: Any) -> str:
     """Return how a parameter is written: `--output, -o FILE`, or the name of an argument."""
     if parameter.param_type_name == "argument":
         return " or ".join(f"`{name}`" for name in _name(parameter).split("|"))
@@ -44,7 +44,7 @@ def _value(parameter: Any) -> str:
     return "FILE" if is_path else "TEXT"
 
 
-def _said(parameter: Any) -> str:
+def _explanation(parameter: Any) -> str:
     """Return what a parameter is for, its default, and the variable that may stand for it."""
     said = [parameter.help or ""]
     if type(parameter.default) in (str, int) and parameter.default:
@@ -55,7 +55,7 @@ def _said(parameter: Any) -> str:
 
 
 def _table(parameters: list[Any]) -> list[str]:
-    return ["| | |", "|---|---|", *(f"| {_written(one)} | {_said(one)} |" for one in parameters)]
+    return ["| | |", "|---|---|", *(f"| {_spelling(one)} | {_explanation(one)} |" for one in parameters)]
 
 
 def _usage(name: str, parameters: list[Any]) -> str:
@@ -67,17 +67,17 @@ def _usage(name: str, parameters: list[Any]) -> str:
 
 
 def options() -> dict[str, str]:
-    """Return for each verb how it is written, and the table of its own options; shared ones stand in one place."""
-    found = {}
+    """Return for each verb its usage and the table of its own options; shared options have their own page."""
+    tables = {}
     for name, command in _commands().items():
         parameters = [one for one in command.params if one.name != "help"]
-        own = [one for one in parameters if one.rich_help_panel not in SHARED]
+        single = [one for one in parameters if one.rich_help_panel not in SHARED]
         shared = dict.fromkeys(one.rich_help_panel for one in parameters if one.rich_help_panel in SHARED)
-        lines = [_usage(name, own), ""]
-        lines += [*_table(own), ""] if own else []
+        lines = [_usage(name, single), ""]
+        lines += [*_table(single), ""] if single else []
         links = [f"[{panel.lower()}](../command-line.md#{SHARED[panel]})" for panel in shared]
-        found[name] = "\n".join([*lines, f"In addition: {', '.join(links)}."])
-    return found
+        tables[name] = "\n".join([*lines, f"In addition: {', '.join(links)}."])
+    return tables
 
 
 def verbs() -> str:

@@ -12,7 +12,7 @@ import pytest
 import typer
 
 import layout_parts
-from make_pages import made_parts, renewed
+from make_pages import make_parts, replace_parts
 from support.paths import ROOT
 from thresher.cli.app import add_installed_commands, app
 
@@ -62,9 +62,9 @@ def test_commands_that_are_not_run_name_verbs_options_and_targets_that_exist(con
 
 
 def test_what_the_code_knows_stands_in_the_pages() -> None:
-    for path, parts in made_parts().items():
+    for path, parts in make_parts().items():
         page = path.read_text()
-        assert renewed(page, parts) == page, f"{path.name} is stale: .venv/bin/python tools/make_pages.py"
+        assert replace_parts(page, parts) == page, f"{path.name} is stale: .venv/bin/python tools/make_pages.py"
     assert layout_parts.DRAWING.read_text() == layout_parts.drawing(), "run .venv/bin/python tools/make_pages.py"
 
 

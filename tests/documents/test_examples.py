@@ -98,7 +98,7 @@ def test_distilling_gains_with_each_step_and_says_where_chance_lies(tmp_path: Pa
 
 
 def test_the_labels_to_distil_are_those_that_the_script_makes() -> None:
-    command = [sys.executable, "-c", "import make_distilling_labels as made; print(made.made(), end='')"]
+    command = [sys.executable, "-c", "from make_distilling_labels import make_lines; print(make_lines(), end='')"]
     ended = subprocess.run(command, cwd=ROOT / "tools", capture_output=True, check=True, timeout=60)
     assert ended.stdout == (EXAMPLES / "data" / "answers.jsonl").read_bytes()
 
