@@ -1,4 +1,4 @@
-"""Text in, categories out: the one object that every shell uses, over the functions in `model`."""
+"""The class `Categorizer`: train, predict, correct and save. Its methods call the functions in `model`."""
 
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from thresher.model.scoring import Empty, Scores, score_batches
 from thresher.model.selection import Trial
 from thresher.model.state import ModelState
 from thresher.model.streaming import Streamed, stream
-from thresher.model.thread_safety import lesson, looking, view
+from thresher.model.thread_safety import lesson, reading, view
 from thresher.model_file import io, packing
 from thresher.model_file.compress import Compression, compress
 from thresher.support.progress import Step
@@ -29,28 +29,34 @@ from thresher.text.analysers import Text
 
 
 class Categorizer:
-    """Sorts texts into categories, learns from every correction, and says which words decided.
+    """A text categorizer that learns from every correction and explains its decisions.
 
     Parameters
     ----------
     preset : "fast", "default", "best" or "paper"
         "paper" is BalancedWinnow+ exactly as published (sections 3 and 4 of the paper), on words. The others are
-        Regularized Winnow on strengths of unit length, with tuned thresholds: "fast" on words, in few passes; "default"
-        on those views of the text that quick trials on held-out training documents favour; "best" after thorough ones.
+        Regularized Winnow on rows of unit length, with tuned thresholds. "fast" uses words, in few passes. "default"
+        chooses the analyser by quick trials on held-out training documents, and "best" by thorough trials.
     **settings
-        Any setting by name: `learner` ("balanced-winnow", "regularized-winnow", "positive-winnow", "perceptron") and
-        its parameters (see `thresher.BalancedWinnow`; `strength` may also be "tfidf" or "cosine", see
-        `thresher.text.tfidf`); `analyser`, `min_count`, `max_features` (see `thresher.text.vectorizer`); `bias`, the
-        strength of a feature that every document has; `policy` ("auto", "above", "at-least-one", "exactly-one",
-        "at-most-K"); `thresholds` ("fixed" at theta, or tuned by cross-validation on the training documents for "f1",
-        "macro-f1", "break-even", "precision:P" or "recall:R"); `folds`; `choose` ("nothing", "quick", "thorough");
-        `memory`, what the features of the training documents may take of it ("128MB") before they go to files;
-        `sparse`, to keep only the weights that matter (None: where features x categories pass a hundred million).
+        Any setting by name:
+
+        - `learner`: "balanced-winnow", "regularized-winnow", "positive-winnow" or "perceptron"; and its parameters, see
+          `thresher.BalancedWinnow`. `strength` may also be "tfidf" or "cosine", see `thresher.text.tfidf`.
+        - `analyser`, `min_count`, `max_features`: the features of a text, see `thresher.text.vectorizer`.
+        - `bias`: the strength of a feature that every document has.
+        - `policy`: "auto", "above", "at-least-one", "exactly-one" or "at-most-K".
+        - `thresholds`: "fixed" at theta, or tuned by cross-validation on the training documents for "f1", "macro-f1",
+          "break-even", "precision:P" or "recall:R"; and `folds`, the number of parts.
+        - `choose`: what trials may choose: "nothing", or settings by "quick" or "thorough" trials.
+        - `memory`: what the features of the training documents may take, as "128MB", before they go to files.
+        - `sparse`: whether to store only the weights that matter. By default, if there are more than a hundred million
+          pairs of feature and category.
 
     Notes
     -----
-    A category or word that appears after `fit` weighs nothing until a mistake meets it. A new category is set against a
-    sample of the documents learned before, which the model keeps, so that it accepts nothing that it was not taught.
+    A word that appears after `fit` has the weight 0 until the model makes a mistake on a document with it. A category
+    that appears after `fit` is also trained against a sample of earlier documents, which the model keeps. So it does
+    not accept documents that were learned before it.
 
     Examples
     --------
@@ -100,36 +106,36 @@ class Categorizer:
         *,
         progress: Callable[[Step], None] | None = None,
     ) -> Self:
-        """Learn from the start.
+        """Train from scratch; whatever the model has learned before is lost.
 
         Parameters
         ----------
         texts : iterable of str, or of mappings from field names to str
         categories : iterable
-            For each text its category, or all of its categories: every other one is a negative.
+            For each text, its category or all of its categories. The text is a negative for all others.
         progress : callable, optional
-            Called with a `Step` now and then.
+            Called with a `Step` from time to time.
         """
         fitting.fit(self.state, texts, categories, progress)
         return self
 
     def partial_fit(self, texts: Iterable[Text], categories: Iterable[str | Iterable[str]]) -> Self:
-        """Go on learning, one pass in the order given: `texts` and their `categories`, as `fit` takes them.
+        """Continue training with one pass over `texts` and their `categories`, in the order given.
 
-        New words and categories may appear. A label set is complete.
+        New words and categories are added. As in `fit`, a text is a negative for all categories that it does not have.
         """
         with lesson(self.state):
             online_learning.learn_all(self.state, texts, categories)
         return self
 
     def stream(self, documents: Iterable[tuple[Text, str | Iterable[str]]]) -> Iterator[Streamed]:
-        """Predict each of the `documents`, (text, categories), then learn it with all of these, as they come.
+        """Predict each of the `documents`, pairs of text and categories, and then learn it.
 
-        It gives what `predict` and `partial_fit` would give one document at a time, many times faster. For that it
-        reads, and learns, up to a thousand documents ahead of what it has yielded.
+        The results are those of `predict` and `partial_fit` for one document at a time, but many times faster. The
+        method reads and learns up to a thousand documents ahead of what it has yielded.
 
         >>> model = Categorizer()
-        >>> [found.predicted for found in model.stream([("crude oil", "energy"), ("oil", "energy")])]
+        >>> [document.predicted for document in model.stream([("crude oil", "energy"), ("oil", "energy")])]
         [[], ['energy']]
         """
         return stream(self.state, documents)
@@ -137,78 +143,84 @@ class Categorizer:
     def learn(
         self, text: Text, accept: Iterable[str] = (), reject: Iterable[str] = (), *, complete: bool = False
     ) -> Correction:
-        """Learn a correction of a `text`: categories to `accept` and to `reject`; others are left alone.
+        """Learn which categories of a `text` to `accept` and to `reject`, and return what changed.
 
-        Returns what changed.
-
-        A category that is not known yet is added if it is accepted, and an error if it is rejected. The constant
-        feature learns too, but it is not a word and not reported. If `complete`, all other categories are rejected too,
-        as `partial_fit` does; the result only lists the categories that you name.
+        Other categories do not change. An accepted category that is unknown is added; rejecting an unknown one is an
+        error. With `complete`, all other categories are rejected too, as in `partial_fit`; the result lists only the
+        categories that you name. The constant feature learns too, but it is not a word, so the result leaves it out.
         """
         with lesson(self.state):
             return online_learning.learn(self.state, text, accept, reject, complete)
 
     def view(self) -> Self:
-        """Return a model for other threads to predict with while this one learns: neither waits for the other.
+        """Return a view of the model, with which other threads can predict while this one learns, without waiting.
 
-        It shares the weights, and knows the words and categories of now; take a new one after each correction. What it
-        predicts in the midst of a correction is made of weights of which some are those before and some those after.
-        Where weights are sparse it has a copy of them. Make it on the thread that teaches: one made on another in the
-        midst of a correction may know a category by half, and then refuses to look at texts.
+        The view shares the weights, or has a copy of them if they are sparse. It knows the current words and
+        categories, so make a new view after each correction. During a correction, its predictions may mix old and new
+        weights.
+
+        Make the view on the thread that teaches. If another thread makes it during a correction, it may be incomplete,
+        and then it raises an error when it is used.
         """
         twin = copy(self)
         twin.state = view(self.state)
         return twin
 
-    # -- looking -----------------------------------------------------------------------------------------------------
+    # -- predicting --------------------------------------------------------------------------------------------------
 
     def predict(self, texts: Iterable[Text]) -> list[list[str]]:
-        """Return the categories of each of the `texts` by the policy, the best first; none where no word is known."""
+        """Return the accepted categories of each of the `texts`, the best first; none if no word of a text is known."""
         return scoring.predict(self.state, texts)
 
     def categorize(self, texts: Iterable[Text], *, top: int | None = None) -> Iterator[Prediction]:
-        """Yield for each of the `texts`, as it comes, the categories that the policy accepts; or the `top` best.
+        """Yield the accepted categories of each of the `texts`, or the `top` best, with scores and probabilities.
 
-        The model may be taught meanwhile; some hundreds of texts are looked at together, with what it knows then.
+        Texts are scored in batches of some hundreds as they arrive. The model may be taught between two batches.
         """
         return scoring.categorize(self.state, texts, top, lazily=not self.state.is_view)
 
     def empty(self, texts: Iterable[Text]) -> NDArray[np.bool_]:
-        """Return which of the `texts` have no feature that the model knows; those get no categories."""
+        """Return which of the `texts` have no known feature; such texts get no categories."""
         return scoring.are_empty(self.state, texts)
 
     def rank(self, texts: Iterable[Text], top: int | None = None) -> list[list[tuple[str, float, float]]]:
-        """Return for each of the `texts` (category, score, probability), the `top` best first; accepted is above 1."""
+        """Return the `top` best categories of each of the `texts` as (category, score, probability); by default all.
+
+        Scores above 1 are above the category's threshold.
+        """
         most = len(self.categories) if top is None else top
-        return [found.categories for found in self.categorize(texts, top=most)]
+        return [prediction.categories for prediction in self.categorize(texts, top=most)]
 
     def rank_documents(self, category: str, texts: Iterable[Text]) -> list[tuple[int, float, float]]:
-        """Return (index, score, probability) of the `texts` for one `category`, the best first."""
+        """Return the `texts` ranked for one `category`, as (index, score, probability), the best first."""
         number = self.state.number_of(category)
 
         def column(scores: Scores, _: Empty) -> list[tuple[float, float]]:
             decisions = self.state.decisions  # of this batch: the model may be taught between two
             both = (decisions.reported_scores(scores), decisions.probabilities(scores))
-            return list(zip(*(found[:, number].tolist() for found in both), strict=True))
+            return list(zip(*(values[:, number].tolist() for values in both), strict=True))
 
         ranked = list(chain.from_iterable(score_batches(self.state, texts, column)))
         order = np.argsort([-score for score, _ in ranked], kind="stable")
         return [(int(i), *ranked[i]) for i in order]
 
     def decision_function(self, texts: Iterable[Text], *, raw: bool = False) -> NDArray[np.float64]:
-        """Return the reported scores of `texts`, (texts, categories), accepted above 1; or the `raw` ones."""
+        """Return the reported or the `raw` scores of `texts`, as an array (texts, categories).
+
+        A reported score is above 1 if it is above the category's threshold.
+        """
         if raw:
             return self._matrix(texts, lambda scores: scores.astype(np.float64))
         return self._matrix(texts, lambda scores: self.state.decisions.reported_scores(scores))
 
     def decide(self, texts: Iterable[Text]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the reported scores of `texts` and what the policy accepts, both (texts, categories), made at once."""
+        """Return the reported scores of `texts` and the accepted categories, as two arrays (texts, categories)."""
         return scoring.decide(self.state, texts)
 
     def predict_proba(self, texts: Iterable[Text], *, paper: bool = False) -> NDArray[np.float64]:
-        """Return the calibrated probabilities of `texts`, (texts, categories).
+        """Return the calibrated probabilities of `texts`, as an array (texts, categories).
 
-        Or those of the `paper`: 1 / (1 + e^-F) of the raw score.
+        With `paper`, return the probabilities of the paper: 1 / (1 + e^-F) of the raw score F.
         """
         return self._matrix(texts, sigmoid if paper else lambda scores: self.state.decisions.probabilities(scores))
 
@@ -217,33 +229,33 @@ class Categorizer:
         return np.concatenate(parts) if parts else np.zeros((0, len(self.categories)))
 
     def explain(self, text: Text, category: str | None = None) -> Explanation:
-        """Return the words that made the score of a `text` for a `category`, by default the best one."""
-        with looking(self.state):
+        """Return the words of a `text` and their contributions to its score for a `category`, by default the best."""
+        with reading(self.state):
             return explanations.explain(self.state, text, category)
 
     def strongest_words(self, category: str, top: int = 10) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
-        """Return the `top` words that speak most for a `category`, and most against it, with their weights.
+        """Return the `top` words for a `category` and the `top` words against it, with their weights.
 
-        Letter n-grams are only listed if the model knows nothing else.
+        Letter n-grams are listed only if the model has no words.
         """
         scoring.check_top(top)
-        with looking(self.state):
+        with reading(self.state):
             return explanations.strongest_words(self.state, category, top)
 
     def count_weights(self, category: str) -> int:
-        """Return how many features weigh something for a `category`."""
-        with looking(self.state):
+        """Return the number of features with a nonzero weight for a `category`."""
+        with reading(self.state):
             return explanations.count_weights(self.state, category)
 
-    # -- keeping -----------------------------------------------------------------------------------------------------
+    # -- saving and loading ------------------------------------------------------------------------------------------
 
     def save(
         self, path: str | PathLike[str], *, about: Mapping[str, str] | None = None, mode: int | None = None
     ) -> str:
-        """Write the model to the file `path`, whole or not at all, and return its digest.
+        """Write the model to the file `path` atomically, and return its digest.
 
-        `about` is saved next to the versions. `mode` holds the widest permissions that the file may get, as
-        0o600; by default those of the file that is replaced, or what the umask leaves.
+        `about` holds texts that are saved with the versions of the packages. `mode` holds the widest permissions that
+        the file may get, as 0o600. By default, they are those of the replaced file, or those that the umask allows.
         """
         settings, arrays = packing.pack(self.state)
         versions = {"thresher": __version__, "numpy": np.__version__, "numba": numba.__version__}
@@ -253,9 +265,10 @@ class Categorizer:
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, analyser: Any = None, n_threads: int | None = None) -> Self:
-        """Read a model from the file `path`. A function that served as `analyser` must be given again.
+        """Read a model from the file `path`.
 
-        `n_threads` is where it runs, not what it is: a file does not hold it.
+        If the model's `analyser` is a function, pass it again: a file does not hold code. Nor does it hold `n_threads`,
+        the number of threads.
         """
         packed, about, arrays = io.read_model(path)
         with packing.one_line_refusals(path):
@@ -267,13 +280,13 @@ class Categorizer:
         return model
 
     def digest(self) -> str:
-        """Return a fingerprint of the settings, names and weights; versions, dates and threads play no part in it."""
+        """Return a fingerprint of the settings, names and weights; it does not depend on versions, dates or threads."""
         return io.digest(*packing.pack(self.state))
 
     def compress(self, size: str | int) -> Compression:
-        """Drop the weights that matter least until the model's file fits a `size`, as "2MB"; returns what that cost.
+        """Drop the least important weights until the model's file fits a `size`, as "2MB", and return the cost.
 
-        Of the documents kept for new categories as many stay as there is room for.
+        The sample of documents for new categories is reduced to the room that is left.
         """
         if not self.state.learner.is_fitted:
             raise NotFittedError(
@@ -285,33 +298,37 @@ class Categorizer:
     # -- categories --------------------------------------------------------------------------------------------------
 
     def add_category(self, category: str) -> Self:
-        """Make a `category` known, which accepts nothing until it is taught."""
+        """Add a `category`, which accepts nothing until it is taught."""
         with lesson(self.state):
             category_edits.add(self.state, category)
         return self
 
     def set_threshold(self, category: str, threshold: float) -> Self:
-        """Let a `category` accept what has a raw score above a `threshold`, or above that and its share of the best."""
+        """Set the `threshold` of a `category`: the raw score above which it accepts a text.
+
+        If tuning has added a share of each text's best score to the threshold, that share is still added.
+        """
         with lesson(self.state):
             category_edits.set_threshold(self.state, category, threshold)
         return self
 
     def rename_category(self, old: str, new: str) -> Self:
-        """Give the category `old` the name `new`."""
+        """Rename the category `old` to `new`."""
         with lesson(self.state):
             category_edits.rename(self.state, old, new)
         return self
 
     def retire_category(self, category: str) -> Self:
-        """Forget a `category`: it is no longer predicted, and its name is free."""
+        """Remove a `category`; its name may be used again."""
         with lesson(self.state):
             category_edits.retire(self.state, category)
         return self
 
     def merge_categories(self, sources: Sequence[str], into: str) -> Self:
-        """Join the categories `sources`: the merged one weighs each word as the one that it speaks most for does.
+        """Merge the categories `sources` into one; `into` may be one of them or a new name.
 
-        It then learns the documents kept once more, with the labels joined. `into` may be one of them or a new name.
+        The merged category has the largest weight of each word among the sources. It then learns the sampled documents
+        once more with the merged labels.
         """
         with lesson(self.state):
             category_edits.merge(self.state, sources, into)

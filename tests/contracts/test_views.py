@@ -8,7 +8,7 @@ import pytest
 
 from thresher import Categorizer
 from thresher.errors import RowsError, ThresherError
-from thresher.model.thread_safety import looking
+from thresher.model.thread_safety import reading
 from thresher.web.quality import evaluate_kept
 
 TEXTS = ["crude oil rose", "oil and gas", "wheat harvest", "corn and wheat", "gold mine", "silver and gold"] * 5
@@ -140,7 +140,7 @@ class Lesson:
 
 def test_a_lesson_that_ends_while_a_look_fails_is_noticed() -> None:
     model = Lesson()
-    look = looking(model)  # type: ignore[arg-type]
+    look = reading(model)  # type: ignore[arg-type]
     model.ends = True
     with pytest.raises(RowsError, match="another thread is teaching this model"):
         look.__exit__(IndexError, IndexError(), None)

@@ -17,7 +17,7 @@ from thresher.model.predictions import Prediction, make_predictions, mark_best
 from thresher.model.reservoir import SampledDocument, as_rows
 from thresher.model.settings import WEIGHED
 from thresher.model.state import ModelState
-from thresher.model.thread_safety import looking
+from thresher.model.thread_safety import reading
 from thresher.rows.validation import split_rows, to_strengths
 from thresher.support.parallel import map_ahead
 from thresher.text.analysers import Text
@@ -63,7 +63,7 @@ def score_batches(
         raise NotFittedError("this Categorizer has learned nothing yet", hint="call fit, partial_fit or learn first")
 
     def score(batch: list[Text]) -> list[Result]:
-        with looking(model):
+        with reading(model):
             rows = model.features.rows(batch)
             parts = split_rows(strengthen_rows(model, rows), max(SCORES_AT_ONCE // max(len(model.categories), 1), 1))
             return [use(model.learner.score_rows(part), np.diff(part.indptr) == 0) for part in parts]
@@ -137,7 +137,7 @@ def decide_sampled(
     model: ModelState, documents: list[SampledDocument]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the same as `decide` for documents of a `Reservoir`."""
-    with looking(model):
+    with reading(model):
         rows = as_rows(documents, model.features.vocabulary.count)
         scores = model.learner.score_rows(strengthen_rows(model, rows))
         return model.decisions.reported_scores(scores), apply_policy(model, scores, np.diff(rows.indptr) == 0)

@@ -1,6 +1,6 @@
 """Let one thread teach a model while others read views of it.
 
-`lesson` and `looking` detect threads that break this rule, and raise a clear error.
+`lesson` and `reading` detect threads that break this rule, and raise a clear error.
 """
 
 from threading import get_ident
@@ -13,7 +13,7 @@ def view(model: ModelState) -> ModelState:
     """Return a view of the model for other threads to predict with while this thread learns."""
     before = model.lessons
     twin = model.copy_for_reading()
-    twin.is_torn = is_taught_elsewhere(model) or model.lessons != before  # in this order, as in `looking`
+    twin.is_torn = is_taught_elsewhere(model) or model.lessons != before  # in this order, as in `reading`
     twin.__dict__.pop("_teacher", None)
     return twin
 
@@ -38,7 +38,7 @@ class lesson:  # noqa: N801 - used like a function, and created for every correc
             del self._state["_teacher"]
 
 
-class looking:  # noqa: N801 - used like a function, and created for every prediction: a generator would be slower
+class reading:  # noqa: N801 - used like a function, and created for every prediction: a generator would be slower
     """Raise a clear error if reading fails because another thread is teaching the model at the same time."""
 
     __slots__ = ("_before", "_model")
@@ -58,7 +58,7 @@ class looking:  # noqa: N801 - used like a function, and created for every predi
         # In this order: a lesson that ends between the two checks has been counted by then.
         if is_taught_elsewhere(model) or model.lessons != self._before or model.is_torn:
             raise RowsError(
-                "another thread is teaching this model", hint="let that thread make a view to look at"
+                "another thread is teaching this model", hint="let that thread make a view for other threads"
             ) from error
 
 
