@@ -16,7 +16,7 @@ from thresher.datasets.document import Document
 from thresher.kernels.csr import Labels, Rows
 from thresher.kernels.dense_weights import Steps
 from thresher.kernels.mistake_driven import Examples
-from thresher.kernels.tokenizer import Tokens
+from thresher.kernels.tokenizer import NONE, Tokens
 from thresher.learners.training import Plan, Trained, train_group
 from thresher.model.factories import new_features, new_learner
 from thresher.model.settings import WEIGHED, ModelSettings
@@ -28,7 +28,6 @@ from thresher.text.tfidf import weigh_rows
 from thresher.text.vectorizer import convert_entries
 from thresher.text.vocabulary import Vocabulary
 
-NONE = np.zeros(0, dtype=np.int64)
 Ints = NDArray[np.int64]
 
 
@@ -106,7 +105,7 @@ def merge_vocabulary(settings: ModelSettings, folder: Path, count: int, *_: Any)
     for number in range(count):
         letters = shared_arrays.read(folder, f"counted-{number}.letters", np.uint8)
         stops = shared_arrays.read(folder, f"counted-{number}.stops", np.int64)
-        numbers = seen.numbers(Tokens(letters, stops, NONE, NONE, NONE, NONE, NONE, NONE))
+        numbers = seen.numbers(Tokens(letters, stops))
         totals = np.concatenate((totals, np.zeros(seen.count - len(totals), dtype=np.int64)))
         totals[numbers] += shared_arrays.read(folder, f"counted-{number}.totals", np.int64)
         own.append(numbers)

@@ -15,8 +15,11 @@ SEPARATOR, WORD, MARK, BIGRAM, IGNORED, CLASS = 0, 1, 2, 3, 4, 7
 ENDING, UNASSIGNED, NORMALIZE = 8, 16, 64
 
 
+NONE = np.zeros(0, dtype=np.int64)
+
+
 class Tokens(NamedTuple):
-    """The tokens of some documents.
+    """The tokens of some documents, or names alone, which have only `letters` and `stops`.
 
     `letters` holds the bytes of all tokens, concatenated. `stops` is where each token ends in them, and `documents` is
     where each document's tokens end. `keys` and `rests` hold numbers computed from each token's letters, or are empty.
@@ -25,12 +28,12 @@ class Tokens(NamedTuple):
 
     letters: NDArray[np.uint8]
     stops: NDArray[np.int64]
-    keys: NDArray[np.int64]
-    rests: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    sentences: NDArray[np.int64]
-    documents: NDArray[np.int64]
+    keys: NDArray[np.int64] = NONE
+    rests: NDArray[np.int64] = NONE
+    starts: NDArray[np.int64] = NONE
+    ends: NDArray[np.int64] = NONE
+    sentences: NDArray[np.int64] = NONE
+    documents: NDArray[np.int64] = NONE
 
 
 @kernel

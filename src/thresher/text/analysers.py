@@ -185,7 +185,7 @@ def _call_function(function: Callable[[str], Iterable[str]], texts: Sequence[str
     stops = np.cumsum([len(name) for name in encoded], dtype=np.int64)
     documents = np.cumsum([len(row) for row in features], dtype=np.int64)
     letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-    return Tokens._make([letters, stops, *[token_features.NONE] * 5, documents])
+    return Tokens(letters, stops, documents=documents)
 
 
 def _call_for_text(function: Callable[[str], Iterable[str]], text: str) -> list[str]:

@@ -7,12 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.ngrams import cut_names, join_names, measure_joined, order_pairs
-from thresher.kernels.tokenizer import Tokens
+from thresher.kernels.tokenizer import NONE, Tokens
 from thresher.text.tokens import encode
 
 # Marks between the members of a name. No token contains one, so names of different kinds never collide.
 SPACE, TILDE, AMPERSAND, COLON = map(ord, " ~&:")
-NONE = np.zeros(0, dtype=np.int64)
 MAX_DISTANCE_IN_SENTENCE, MAX_DISTANCE_IN_DOCUMENT = 40, 100
 MAX_WORDS_IN_SETS = 2000  # words of a document that are paired, as pairs take much memory
 MAX_CHOICES = 2**20  # choices of words per document; words that would begin more are left out
@@ -30,7 +29,7 @@ def concatenate_parts(parts: list[Tokens]) -> Tokens:
         stops.append(part.stops + length)
         length += len(part.letters)
     letters, ends = np.concatenate([part.letters for part in parts]), np.concatenate(stops)
-    return Tokens(letters, ends, NONE, NONE, NONE, NONE, NONE, np.array([len(ends)]))
+    return Tokens(letters, ends, documents=np.array([len(ends)]))
 
 
 def join_tokens(tokens: Tokens, members: NDArray[np.int64], mark: int) -> Tokens:
@@ -61,7 +60,7 @@ def _locate(
 ) -> Tokens:
     documents = np.cumsum(np.bincount(owners, minlength=len(tokens.documents)))
     if len(tokens.starts) == 0:
-        return Tokens(letters, stops, NONE, NONE, tokens.starts, tokens.ends, tokens.sentences, documents)
+        return Tokens(letters, stops, documents=documents)
     starts, ends = tokens.starts[members].min(axis=1), tokens.ends[members].max(axis=1)
     return Tokens(letters, stops, NONE, NONE, starts, ends, tokens.sentences[members[:, -1]], documents)
 

@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 
 from thresher.errors import TextError
 from thresher.kernels.ascii_tokenizer import STRIDE
-from thresher.kernels.tokenizer import Tokens, find_uncomposed, tokenize_text
+from thresher.kernels.tokenizer import NONE, Tokens, find_uncomposed, tokenize_text
 from thresher.text.unicode_table import COMBINING, NORMALIZE, SECOND, UNASSIGNED, compose, load_characters
 
 _PADDING = bytes(STRIDE)
-_NONE = np.zeros(0, dtype=np.int64)
 _ASCII, _NOT_ASCII = np.ones(1, dtype=np.bool_), np.zeros(1, dtype=np.bool_)
 
 
@@ -33,7 +32,7 @@ def tokenize(texts: Sequence[str], positions: bool = False) -> Tokens:
     most = len(text) // 2 + len(ends) + 1  # a token has a letter and a separator, or shares its characters with another
     room = np.empty((6 if positions else 3, most), dtype=np.int64)
     stops, keys, rests, *places = room
-    starts, ordinals, sentences = places or (_NONE, _NONE, _NONE)
+    starts, ordinals, sentences = places or (NONE, NONE, NONE)
     tokens = Tokens(letters, stops, keys, rests, starts, ordinals, sentences, ends)
     count = tokenize_text(text, *load_characters(), ascii_alone, tokens)
     letters = letters[: stops[count - 1] if count else 0]
@@ -66,7 +65,7 @@ def make_tokens(names: Sequence[str]) -> Tokens:
     """Return names as tokens, unchanged."""
     encoded = [name.encode() for name in names]
     stops = np.cumsum([len(name) for name in encoded], dtype=np.int64)
-    return Tokens(np.frombuffer(b"".join(encoded), dtype=np.uint8), stops, *[_NONE] * 6)
+    return Tokens(np.frombuffer(b"".join(encoded), dtype=np.uint8), stops)
 
 
 def decode_words(tokens: Tokens) -> list[list[str]]:

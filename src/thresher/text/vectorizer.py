@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from thresher.errors import ParameterError, TextError
 from thresher.kernels.csr import Rows
 from thresher.kernels.hash_table import add_counts, make_rows
-from thresher.kernels.tokenizer import Tokens
+from thresher.kernels.tokenizer import NONE, Tokens
 from thresher.rows.spilled import SpillingArray, count_documents_by_feature, join_rows, release, return_freed_memory
 from thresher.support.growable import extend
 from thresher.support.parallel import count_threads, map_ahead
@@ -21,7 +21,7 @@ from thresher.text.analysers import Analyser, Part, Text
 from thresher.text.batches import split_texts
 from thresher.text.feature_checks import CONSTANT, MAX_COUNT, is_count, is_name
 from thresher.text.limits import MAX_FEATURES, MEMORY
-from thresher.text.token_features import NONE, concatenate_parts, gather_names
+from thresher.text.token_features import concatenate_parts, gather_names
 from thresher.text.tokens import decode_names, locate_bytes, make_tokens
 from thresher.text.vocabulary import Vocabulary, make_entries
 
@@ -227,7 +227,7 @@ class TextFeatures:
         numbers, seen = _number_tokens(self.analyser([text]))
         counts = np.bincount(numbers, minlength=seen.count)
         found = FoundFeatures(seen.names, counts.tolist())
-        found.tokens, found.amounts = Tokens(seen.letters, seen.stops, *[NONE] * 6), counts.astype(np.float32)
+        found.tokens, found.amounts = Tokens(seen.letters, seen.stops), counts.astype(np.float32)
         return found
 
     def limit(self, most: int) -> None:
@@ -352,7 +352,7 @@ def _look_up(tokens: Tokens, vocabulary: Vocabulary, grow: bool) -> Numbered:
     places = np.flatnonzero(numbers < 0) if grow else NONE
     letters, stops = gather_names(tokens.letters, tokens.stops, places)
     keys, rests = (array[places] if len(array) else array for array in (tokens.keys, tokens.rests))
-    return Numbered(numbers, tokens.documents, places, Tokens(letters, stops, keys, rests, NONE, NONE, NONE, NONE))
+    return Numbered(numbers, tokens.documents, places, Tokens(letters, stops, keys, rests))
 
 
 def _number_new(parts: list[Numbered], vocabulary: Vocabulary) -> None:
@@ -365,7 +365,7 @@ def _number_new(parts: list[Numbered], vocabulary: Vocabulary) -> None:
     order, new = np.argsort(owners, kind="stable"), concatenate_parts([part.new for part in parts])
     letters, ends = gather_names(new.letters, new.stops, order)
     found = np.empty(len(order), dtype=np.int32)
-    found[order] = vocabulary.numbers(Tokens(letters, ends, NONE, NONE, NONE, NONE, NONE, NONE))
+    found[order] = vocabulary.numbers(Tokens(letters, ends))
     for part, own in zip(parts, np.split(found, np.cumsum([len(part.places) for part in parts])[:-1]), strict=True):
         part.numbers[part.places] = own
 

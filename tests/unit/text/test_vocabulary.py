@@ -13,7 +13,7 @@ from thresher.kernels import hash_table as kernels
 from thresher.kernels.compiler import COMPILED
 from thresher.kernels.tokenizer import Tokens
 from thresher.text import vocabulary as vocabulary_module
-from thresher.text.tokens import tokenize
+from thresher.text.tokens import make_tokens, tokenize
 from thresher.text.vocabulary import Vocabulary, make_entries
 
 MANY = 100_000 if COMPILED else 3_000
@@ -23,11 +23,7 @@ names_in_few_letters = st.lists(st.text("abé漢𐐨", max_size=4), max_size=60)
 
 
 def tokens(names: Sequence[str]) -> Tokens:
-    encoded = [name.encode() for name in names]
-    nowhere = np.zeros(0, dtype=np.int64)
-    letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-    stops = np.cumsum([len(name) for name in encoded], dtype=np.int64)
-    return Tokens(letters, stops, nowhere, nowhere, nowhere, nowhere, nowhere, np.array([len(names)]))
+    return make_tokens(names)._replace(documents=np.array([len(names)]))
 
 
 def numbers(vocabulary: Vocabulary, names: Sequence[str], grow: bool = True) -> list[int]:
