@@ -94,7 +94,7 @@ def check_refusals(answers: list[Answer]) -> None:
     assert {answer.status for answer in answers} == {201, 507}
     assert answers[-1].status == 201, "with room again the next correction is kept"
     refused = next(answer for answer in answers if answer.status == 507)
-    assert refused.body["title"] == "The disk is full"
+    assert refused.body["title"] == "Insufficient Storage"
 
 
 def test_a_service_whose_file_may_not_grow_still_categorizes(nursery: Nursery, model: Path) -> None:

@@ -1,18 +1,13 @@
 """Errors as problem+json (RFC 9457): a status, a title and one line, never the client's input or a path."""
 
 import json
+from http import HTTPStatus
 from typing import Any
 
 from starlette.responses import Response
 
 from thresher import errors
 
-TITLES = {
-    400: "Bad request", 401: "Who are you?", 403: "Not yours to do", 404: "Not found", 405: "Not this way",
-    408: "Too slow", 409: "Conflict", 411: "How long?", 413: "Too large", 415: "Not this kind",
-    421: "Not this host", 422: "Cannot be used", 429: "Too often", 431: "Too large a head",
-    500: "A fault of ours", 503: "Not now", 507: "The disk is full",
-}  # fmt: skip
 MEDIA = "application/problem+json"
 
 
@@ -25,7 +20,7 @@ class Problem(Exception):  # noqa: N818
 
     def response(self) -> Response:
         """Return the HTTP response."""
-        about = {"type": "about:blank", "title": TITLES.get(self.status, "Refused"), "status": self.status}
+        about = {"type": "about:blank", "title": HTTPStatus(self.status).phrase, "status": self.status}
         body = json.dumps(about | {"detail": self.detail} | self.more, ensure_ascii=False, separators=(",", ":"))
         return Response(body, self.status, headers=self.headers, media_type=MEDIA)
 
@@ -38,7 +33,7 @@ def busy(detail: str) -> Problem:
 def as_problem(error: errors.ThresherError | MemoryError) -> Problem:
     """Return the problem for an error of the library, or for a lack of memory."""
     if isinstance(error, errors.JournalMemoryError):
-        return busy("this is kept, and there is not enough memory to learn it (send the same again later)")
+        return busy("this is saved, but there is not enough memory to learn it (send the same again later)")
     if isinstance(error, MemoryError):
         return busy("there is not enough memory for this (send less at once, or again later)")
     if isinstance(error, errors.JournalFullError):

@@ -1,4 +1,4 @@
-"""The bodies of requests: strict JSON, and what each route takes of it."""
+"""The bodies of requests: strict JSON, and a model of each body."""
 
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
@@ -70,17 +70,17 @@ def _defaults(kind: type[Body]) -> dict[str, Any]:
     return {name: kind.model_fields[name].default for form in kind.forms for name in form}
 
 
-def _forms(*written: str) -> frozenset[frozenset[str]]:
-    return frozenset(frozenset(names.split()) for names in written)
+def _forms(*forms: str) -> frozenset[frozenset[str]]:
+    return frozenset(frozenset(names.split()) for names in forms)
 
 
-def _whole(number: Any) -> Any:
-    """Return 3.0 as 3, which are the same in JSON."""
+def _as_integer(number: Any) -> Any:
+    """Return an integer for a float such as 3.0, which is the same number in JSON."""
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-def _few(fields: Any) -> Any:
-    """Return fields if they are not too many; pydantic itself looks at all of them first."""
+def _limit_fields(fields: Any) -> Any:
+    """Return fields, or refuse too many before pydantic validates each of them."""
     if isinstance(fields, dict) and len(fields) > MAX_FIELDS:
         raise PydanticCustomError("too_many", "there are too many fields")
     return fields
@@ -88,13 +88,13 @@ def _few(fields: Any) -> Any:
 
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH)]
 Id = Annotated[str, Field(min_length=1, max_length=MAX_ID_LENGTH)]
-Text = str | Annotated[dict[str, str], Field(max_length=MAX_FIELDS), BeforeValidator(_few)]
+Text = str | Annotated[dict[str, str], Field(max_length=MAX_FIELDS), BeforeValidator(_limit_fields)]
 User = Annotated[str, Field(max_length=MAX_ID_LENGTH)]
 Names = Annotated[list[Name], Field(max_length=MAX_CATEGORIES)]
 
 
 class DocumentIn(Body):
-    """A document: its text, or the fields of it by name."""
+    """A document: its text, or its fields by name."""
 
     id: Id | None = None
     text: Text = Field(examples=["The lamp outside my house is dark again"])
@@ -105,26 +105,26 @@ Documents = Annotated[list[str | DocumentIn], Field(max_length=100_000, fail_fas
 
 
 class OptionsIn(Body):
-    """How to answer."""
+    """Options of the answer."""
 
-    top: Annotated[int, Field(ge=1, le=1_000_000), BeforeValidator(_whole)] | None = None
+    top: Annotated[int, Field(ge=1, le=1_000_000), BeforeValidator(_as_integer)] | None = None
     all: bool = False
     details: bool = False
     explain: bool | Name = False
 
 
 class CategorizeIn(OptionsIn):
-    """One document, or many, and how to answer.
+    """One document or several, and options of the answer.
 
     Details and explanations are given for at most 1,000 documents. Explanations are given for at most 500,000 letters:
-    a text counts once for each category that is explained, and for 200 letters at least. Of the accepted categories of
-    a document the 20 best are explained, or as many of them as fit. An answer has at most 50,000,000 bytes. The answer
-    is 422 beyond these limits, and where not even one category of a document fits. Stream the documents, or send
-    shorter ones.
+    a text counts once for each explained category, and as at least 200 letters. Of the accepted categories of a
+    document, the 20 best are explained, or as many of them as fit. An answer has at most 50,000,000 bytes. The status
+    is 422 beyond these limits, and if not even one category of a document fits. Stream the documents, or send shorter
+    ones.
     """
 
     forms = _forms("text", "document", "documents")
-    says = "categorize takes a text, a document to review or a list of documents: one of these"
+    says = "categorize takes one of these: a text, a document to review, or a list of documents"
     _check = model_validator(mode="after")(Body.check_form)
     id: Id | None = None
     text: Text | None = Field(None, examples=["The lamp outside my house is dark again"])
@@ -133,15 +133,15 @@ class CategorizeIn(OptionsIn):
 
 
 class CorrectionIn(Body):
-    """What is right about a text: some categories to accept and reject, or all that it has."""
+    """The right categories of a text: some to accept and reject, or all that it has."""
 
     forms = _forms(
         "text accept", "text reject", "text accept reject", "text categories",
         "document accept", "document reject", "document accept reject", "document categories",
     )  # fmt: skip
     says = (
-        "a correction has a text, or names a document to review: one of the two; "
-        "and it names all categories, or some to accept and reject: not both"
+        "a correction has either a text or the id of a document to review; "
+        "and it names either all categories, or some to accept and reject"
     )
     _check = model_validator(mode="after")(Body.check_form)
     id: Id = Field(examples=["5e1b7a3c"])
@@ -155,14 +155,14 @@ class CorrectionIn(Body):
 
 
 class ChangeIn(Body):
-    """What all changes of the categories have; the id is the client's, if it might send the change twice."""
+    """What all changes of categories have in common; a client that may send a change twice chooses its id."""
 
     id: Id | None = None
     user: User | None = None
 
 
 class NewCategory(ChangeIn):
-    """A category that nothing was taught of but, if they are given, a few words."""
+    """A new category, with a few typical words if given."""
 
     change: Literal["new"]
     name: Name = Field(examples=["bees"])
@@ -170,7 +170,7 @@ class NewCategory(ChangeIn):
 
 
 class Rename(ChangeIn):
-    """Another name for a category."""
+    """A new name for a category."""
 
     change: Literal["rename"]
     name: Name
@@ -178,7 +178,7 @@ class Rename(ChangeIn):
 
 
 class Merge(ChangeIn):
-    """Two categories or more that become one."""
+    """Two or more categories that become one."""
 
     change: Literal["merge"]
     names: Names
@@ -186,14 +186,14 @@ class Merge(ChangeIn):
 
 
 class Retire(ChangeIn):
-    """The end of a category."""
+    """A category to remove."""
 
     change: Literal["retire"]
     name: Name
 
 
 class NewThreshold(ChangeIn):
-    """Another threshold for a category."""
+    """A new threshold for a category."""
 
     change: Literal["threshold"]
     name: Name
@@ -214,29 +214,29 @@ class DocumentsIn(Body):
 
 
 class StateIn(Body):
-    """What has become of a document to review."""
+    """The state of a document to review."""
 
     state: Literal["open", "unsure", "done"] = Field(examples=["unsure"])
 
 
 class ReloadIn(Body):
-    """Whether the journal of the model before may be put aside."""
+    """Whether the journal of the previous model may be moved aside."""
 
     new_journal: bool = False
 
 
 class BackupIn(Body):
-    """Whether the copy is only there to be moved away: if nobody does so, it is removed later."""
+    """Whether the copy is temporary: it is removed later unless it was moved away."""
 
     temporary: bool = False
 
 
 def check_object(value: Any) -> None:
-    """Refuse a body that is not an object, or one with so many names that to report them all would take long."""
+    """Refuse a body that is not an object, or one whose names are too many to report each."""
     if not isinstance(value, dict):
         raise Problem(422, "the body must be an object")
     if len(value) > len(_KNOWN):
-        raise Problem(422, "the body: there is more in it than is asked for")
+        raise Problem(422, "the body: it has too many names")
 
 
 def validate(kind: type[Model], value: Any) -> Model:
@@ -252,7 +252,7 @@ def invalid_body(error: ErrorDetails) -> Problem:
     """Return the problem for an error of pydantic; it names the wrong part, and quotes nothing that was sent."""
     loc = error["loc"][1:] if error["loc"][:1] in _CHANGES else error["loc"]
     place = ".".join(str(part) for part in loc if isinstance(part, int) or part in _KNOWN)
-    return Problem(422, f"{place or 'the body'}: {_plain(error)}")
+    return Problem(422, f"{place or 'the body'}: {_describe(error)}")
 
 
 def _fields(kind: type[Body]) -> set[str]:
@@ -263,8 +263,8 @@ _KNOWN = _fields(Body)
 _CHANGES = {("new",), ("rename",), ("merge",), ("retire",), ("threshold",)}  # places in a change begin with its kind
 
 
-def _plain(error: ErrorDetails) -> str:
-    """Return what is wrong; of a kind that is unknown, which there are, for pydantic would say what it was."""
+def _describe(error: ErrorDetails) -> str:
+    """Return the message of an error; for an unknown kind, the known ones, as pydantic would quote what was sent."""
     if "expected_tags" in error.get("ctx", {}):
         return f"it must be one of {error['ctx']['expected_tags']}"
     return error["msg"][:1].lower() + error["msg"][1:]

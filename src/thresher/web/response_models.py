@@ -1,4 +1,4 @@
-"""What routes answer, for their description; the answers themselves are made without these classes, for speed."""
+"""The answers of the routes, for the OpenAPI description; routes return JSON without these classes, for speed."""
 
 from typing import Any
 
@@ -8,23 +8,23 @@ _PREDICTED = [{"category": "street-lighting", "score": 1.41, "probability": 0.93
 
 
 class Problem(BaseModel):
-    """What is wrong (RFC 9457)."""
+    """An error (RFC 9457)."""
 
     type: str = "about:blank"
-    title: str = Field(examples=["Cannot be used"])
+    title: str = Field(examples=["Unprocessable Content"])
     status: int = Field(examples=[422])
     detail: str = Field(examples=["a category is unknown (create_category makes it)"])
     nearest: list[str] | None = Field(None, examples=[["street-lighting"]])
 
 
 class Health(BaseModel):
-    """Whether the service lives, or may be asked."""
+    """Whether the service is running, or ready."""
 
     status: str = Field(examples=["ok"])
 
 
 class Word(BaseModel):
-    """A word's part in a score, and where it stands."""
+    """The contribution of a word to a score, and its positions in the text."""
 
     word: str
     contribution: float
@@ -66,7 +66,7 @@ class Categorized(BaseModel):
 
 
 class Effect(BaseModel):
-    """What a correction found and changed."""
+    """The prediction before a correction, its mistakes, and the number of weights that changed, by category."""
 
     predicted: list[str]
     mistakes: list[str]
@@ -75,7 +75,7 @@ class Effect(BaseModel):
 
 
 class Change(BaseModel):
-    """What a correction did to a word's weight."""
+    """The weight of a word before and after a correction."""
 
     word: str
     before: float
@@ -83,7 +83,7 @@ class Change(BaseModel):
 
 
 class Taught(BaseModel):
-    """What became of a correction."""
+    """The result of a correction."""
 
     seq: int = Field(examples=[12])
     id: str = Field(examples=["5e1b7a3c"])
@@ -121,7 +121,7 @@ class Corrections(BaseModel):
 
 
 class Undone(BaseModel):
-    """Which record was undone by which."""
+    """The record that was undone, and the record that undid it."""
 
     seq: int
     id: str
@@ -130,7 +130,7 @@ class Undone(BaseModel):
 
 
 class MeasuredOn(BaseModel):
-    """The documents measured on, held out or learned; and how many held-out ones were taught and are left out."""
+    """The number and kind of the documents that rates are measured on; taught held-out documents are left out."""
 
     documents: int
     held_out: bool
@@ -138,7 +138,7 @@ class MeasuredOn(BaseModel):
 
 
 class CategoryRow(BaseModel):
-    """A category and how well it does."""
+    """A category and its quality."""
 
     name: str = Field(examples=["street-lighting"])
     documents: int
@@ -159,7 +159,7 @@ class Categories(BaseModel):
 
 
 class Weighed(BaseModel):
-    """A word and what it weighs."""
+    """A word and its weight."""
 
     word: str
     weight: float
@@ -184,7 +184,7 @@ class Category(CategoryRow):
 
 
 class Changed(BaseModel):
-    """What became of a change of the categories."""
+    """The result of a change of the categories."""
 
     seq: int
     id: str
@@ -193,7 +193,7 @@ class Changed(BaseModel):
 
 
 class Added(BaseModel):
-    """How many documents are new, and how many were known."""
+    """The number of documents that are new, and of those that were known."""
 
     added: int
     known: int
@@ -208,7 +208,7 @@ class Document(BaseModel):
 
 
 class Reviewed(Document):
-    """A document to review, with what the model says of it, and its teachers in the last 20 corrections."""
+    """A document to review, with its prediction and its last 20 corrections."""
 
     uncertainty: float
     in_range: bool
@@ -219,7 +219,7 @@ class Reviewed(Document):
 
 
 class Queue(BaseModel):
-    """What to review next."""
+    """A page of documents to review."""
 
     documents: list[Reviewed]
     matching: int
@@ -230,7 +230,7 @@ class Queue(BaseModel):
 
 
 class Stats(BaseModel):
-    """How the model has done since the journal began."""
+    """The statistics of the model since the journal began."""
 
     corrections: int
     undone: int
@@ -247,7 +247,7 @@ class Stats(BaseModel):
 
 
 class Model(BaseModel):
-    """What there is to know of the model, and who asks."""
+    """The model, and the user who asks."""
 
     model: str
     version: str
@@ -264,14 +264,14 @@ class Model(BaseModel):
 
 
 class Reloaded(BaseModel):
-    """Whether the file held another model."""
+    """Whether the model file held another model."""
 
     changed: bool
     digest: str
 
 
 class BackedUp(BaseModel):
-    """Where the copy is, within the journal's folder, and how many records it has."""
+    """The folder of the copy, within that of the journal, and the number of its records."""
 
     folder: str
     records: int

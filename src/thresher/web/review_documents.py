@@ -18,7 +18,7 @@ STATES = ("open", "unsure", "done")
 
 
 class TooManyDocumentsError(Problem, ThresherError):
-    """There is no room for this number of documents to review."""
+    """The documents to review would exceed the limit on their number or size."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(413, detail)

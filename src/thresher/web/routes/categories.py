@@ -29,7 +29,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         openapi_extra=needs("reader"),
     )
     async def categories(request: Request) -> Response:
-        """List the categories and how well they do."""
+        """List the categories and their quality."""
         service.check_ready()
         return Answer(await compute(request, service.workers.quick, lambda: encode(service.queries.list_categories())))
 
@@ -50,7 +50,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         openapi_extra=needs("admin"),
     )
     async def change_categories(request: Request, given: request_models.CategoryChangeIn) -> Response:
-        """Add a category, give one another name or threshold, join some, or retire one."""
+        """Add, rename, merge or retire categories, or set a threshold."""
         holder = holder_of(request)
         change = given.root
         id, user = change.id or uuid4().hex, user_of(holder, change.user)

@@ -47,7 +47,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         | {"parameters": options_in_query()},
     )
     async def categorize(request: Request) -> Response:
-        """Say which categories documents belong to and, if asked, which words decided."""
+        """Return the categories of documents and, if requested, the words that decided."""
         service.check_ready()
         if is_lines(request):
             return Lines(await wait_for_first(_stream_answers(service, request)), media_type=LINES)

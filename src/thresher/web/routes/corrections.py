@@ -41,11 +41,11 @@ def _add_corrections(app: FastAPI, service: Service) -> None:
     @app.post(
         "/v1/corrections",
         response_model=response_models.Taught,
-        responses={200: made, 201: made | {"model": response_models.Taught, "description": "Kept and learned"}},
+        responses={200: made, 201: made | {"model": response_models.Taught, "description": "Saved and learned"}},
         openapi_extra=needs("teacher"),
     )
     async def correct(request: Request, given: request_models.CorrectionIn) -> Response:
-        """Keep a correction, learn it, and say what it changed."""
+        """Save a correction, learn it, and return what it changed."""
         holder = holder_of(request)
 
         def correct_and_encode() -> tuple[bytes, bool]:
@@ -70,12 +70,12 @@ def _add_corrections(app: FastAPI, service: Service) -> None:
         before: Annotated[int | None, Query(ge=1, le=2**53)] = None,
         newest: bool = False,
     ) -> Response:
-        """List what was corrected, by whom, and its effect."""
+        """List the corrections with their users and effects."""
         return Answer(await _read_page(request, service, limit, after, before, newest))
 
     @app.delete("/v1/corrections/{id:path}", response_model=response_models.Undone, openapi_extra=needs("teacher"))
     async def undo(request: Request, id: str, user: Annotated[str, Query(max_length=200)] = "") -> Response:
-        """Take a correction back, as if it had never been."""
+        """Undo a correction, as if it had never been made."""
         holder = holder_of(request)
         return answer(await write(service, lambda: service.commands.undo(id, holder, user_of(holder, user))))
 
@@ -85,7 +85,7 @@ def _add_export(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/export", responses=lines, openapi_extra=needs("admin"))
     async def export(request: Request) -> Response:
-        """Give all corrections that stand as documents to train on."""
+        """Return all corrections in effect, as documents to train on."""
         service.check_ready()
         return StreamingResponse(_stream_export(service), media_type=LINES)
 
@@ -121,6 +121,6 @@ async def _stream_export(service: Service) -> AsyncIterator[bytes]:
 
 
 def _encode_lines(service: Service, records: list[Record]) -> bytes:
-    standing = (one for one in records if one.kind == "correction" and one.undone_by is None and one.text is not None)
+    active = (one for one in records if one.kind == "correction" and one.undone_by is None and one.text is not None)
     history = service.served.history
-    return b"".join(encode(export_correction(one, history.translate_body(one))) + b"\n" for one in standing)
+    return b"".join(encode(export_correction(one, history.translate_body(one))) + b"\n" for one in active)

@@ -49,7 +49,7 @@ def _add_queue(app: FastAPI, service: Service) -> None:
         limit: Annotated[int, Query(ge=1, le=200)] = 20,
         offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
     ) -> Response:
-        """Say what to review next, the uncertain first."""
+        """List the documents to review, the least certain first."""
         service.check_ready()
         list_page = partial(service.queries.list_documents, order, category or None, q, state, limit, offset)
         listed, matching = await compute(request, service.workers.queue, list_page)
@@ -96,14 +96,14 @@ def _add_documents(app: FastAPI, service: Service) -> None:
         openapi_extra=needs("teacher"),
     )
     async def set_state(id: str, given: request_models.StateIn) -> Response:
-        """Say what has become of a document to review."""
+        """Set the state of a document to review."""
         return Answer(
             await write(service, lambda: encode(service.served.documents.set_state(id, given.state)._asdict()))
         )
 
     @app.delete("/v1/documents/{id:path}", response_model=response_models.Document, openapi_extra=needs("admin"))
     async def remove_document(request: Request, id: str) -> Response:
-        """Delete a document to review; corrections of it stay."""
+        """Delete a document to review; its corrections stay."""
         return Answer(await write(service, lambda: encode(service.served.documents.remove(id)._asdict())))
 
 

@@ -15,12 +15,12 @@ def add_routes(app: FastAPI, service: Service, request_metrics: RequestMetrics) 
 
     @app.get("/healthz", response_model=response_models.Health, openapi_extra=needs(None))
     async def healthz() -> Response:
-        """Tell that the service lives."""
+        """Report that the service is running."""
         return answer({"status": "ok"})
 
     @app.get("/readyz", response_model=response_models.Health, openapi_extra=needs(None))
     async def readyz() -> Response:
-        """Tell whether the service may be asked."""
+        """Report whether the service is ready for requests."""
         service.check_ready()
         return answer({"status": service.state})
 
@@ -28,7 +28,7 @@ def add_routes(app: FastAPI, service: Service, request_metrics: RequestMetrics) 
 
     @app.get("/metrics", responses=prometheus, openapi_extra=needs("reader"))
     async def metrics(request: Request) -> Response:
-        """Count what was answered, and how fast."""
+        """Return metrics of the responses and the service for Prometheus."""
 
         def render() -> bytes:
             gauges: dict[str, float] = {"ready": service.state == State.READY, "writer_waiting": service.waiting}

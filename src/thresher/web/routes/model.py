@@ -22,13 +22,13 @@ def add_routes(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/stats", response_model=response_models.Stats, openapi_extra=needs("reader"))
     async def stats(request: Request) -> Response:
-        """Count the mistakes so far, and say whether they have become more."""
+        """Return the number of mistakes so far, and whether the error rate has risen."""
         service.check_ready()
         return Answer(await compute(request, service.workers.quick, lambda: encode(service.queries.summarize())))
 
     @app.get("/v1/model", response_model=response_models.Model, openapi_extra=needs("reader"))
     async def model(request: Request) -> Response:
-        """Show settings and digest of the model, and who asks."""
+        """Show the settings and the digest of the model, and the user who asks."""
         holder = holder_of(request)
         about = await read_journal(request, service, service.queries.describe_model)
         return answer(about | {"role": holder.role, "user": holder.name})
@@ -39,7 +39,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         openapi_extra=needs("admin"),
     )
     async def reload(given: request_models.ReloadIn) -> Response:
-        """Take up the model's file, if it holds another model now."""
+        """Load the model file if it holds another model now."""
         return answer(await write(service, lambda: service.reload(given.new_journal)))
 
     @app.post(
@@ -48,5 +48,5 @@ def add_routes(app: FastAPI, service: Service) -> None:
         openapi_extra=needs("admin"),
     )
     async def back_up(given: request_models.BackupIn) -> Response:
-        """Write a copy of the journal into a folder within its own."""
+        """Write a copy of the journal to a folder within that of the journal."""
         return answer(await write(service, lambda: service.backup(temporary=given.temporary)))
