@@ -7,7 +7,7 @@ from thresher.kernels.csr import Rows
 from thresher.learners import BalancedWinnow, Perceptron, PositiveWinnow, RegularizedWinnow
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.model.settings import WEIGHED, ModelSettings
-from thresher.rows.spilled import is_spilled, iterate_parts, join_rows
+from thresher.rows.spilled import convert_rows
 from thresher.rows.validation import to_strengths
 from thresher.text.tfidf import compute_idf, weigh_rows
 from thresher.text.vectorizer import TextFeatures
@@ -63,7 +63,8 @@ def strengthen(settings: ModelSettings, rows: Rows) -> tuple[Rows, NDArray[np.fl
         idf = compute_idf(rows, settings.constant > 0)
         rows = weigh_rows(rows, idf, settings.strength, constant=settings.constant)
     strength, normalize = settings.parameters.strength, settings.parameters.normalize
-    if is_spilled(rows.indices):
-        parts = (to_strengths(part, strength, normalize, checked=True) for part in iterate_parts(rows))
-        return join_rows(parts, rows.n_features, limit=0), idf
-    return to_strengths(rows, strength, normalize, checked=True, out=rows.data), idf
+
+    def convert(part: Rows) -> Rows:
+        return to_strengths(part, strength, normalize, checked=True, out=part.data if part is rows else None)
+
+    return convert_rows(rows, convert), idf

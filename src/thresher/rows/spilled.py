@@ -10,7 +10,7 @@ import mmap
 import os
 import tempfile
 from array import array as packed_array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Any, overload
 
@@ -61,6 +61,7 @@ class SpillingArray:
         self.dtype, self.limit = np.dtype(dtype), limit
         self.length = 0
         self._pieces: list[NDArray[Any]] = []
+        self._lengths: list[int] = []
         self._file: IO[bytes] | None = None
 
     def __del__(self) -> None:
@@ -69,6 +70,7 @@ class SpillingArray:
     def append(self, piece: NDArray[Any]) -> None:
         """Append a piece."""
         self.length += len(piece)
+        self._lengths.append(len(piece))
         self._pieces.append(piece)
         if self._file is not None or self.length * self.dtype.itemsize > self.limit:
             self._file = self._file or _temporary_file()
@@ -80,9 +82,17 @@ class SpillingArray:
             self._pieces = []
 
     def pieces(self) -> Iterator[NDArray[Any]]:
-        """Yield the pieces that are in memory, and drop each one when it is yielded."""
-        while self._pieces:
-            yield self._pieces.pop(0)
+        """Yield the pieces in order, once; each one is dropped when it is yielded, or read from the file."""
+        if self._file is None:
+            while self._pieces:
+                yield self._pieces.pop(0)
+            return
+        whole, first = self.array(), 0
+        for length in self._lengths:
+            piece = whole[first : first + length]
+            yield piece.copy()
+            release(piece)
+            first += length
 
     @property
     def is_spilled(self) -> bool:
@@ -155,6 +165,13 @@ def join_rows(parts: Iterator[Rows], n_features: int, limit: int) -> Rows:
         indices.append(part.indices)
         data.append(part.data)
     return Rows(np.concatenate(ends), indices.array(), data.array(), n_features)
+
+
+def convert_rows(rows: Rows, convert: Callable[[Rows], Rows]) -> Rows:
+    """Return what `convert` makes of rows; spilled rows are converted part by part, and the result is spilled too."""
+    if not is_spilled(rows.indices):
+        return convert(rows)
+    return join_rows(map(convert, iterate_parts(rows)), rows.n_features, limit=0)
 
 
 def count_documents_by_feature(rows: Rows) -> NDArray[np.int64]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from thresher.kernels.csr import Rows, cosine_rows
 from thresher.kernels.reproducible_math import logarithm
-from thresher.rows.spilled import count_documents_by_feature, is_spilled, iterate_parts, join_rows
+from thresher.rows.spilled import convert_rows, count_documents_by_feature
 
 IDF_RANGE = 1e-6, 1e6  # a logarithm divided by a mean of logarithms: near 1
 _MAX_IN_TABLE = 1 << 16
@@ -68,11 +68,8 @@ def weigh_rows(
     >>> weigh_rows(rows, np.array([1, 2], dtype=np.float32), "cosine").data.round(3)
     array([0.205, 0.979], dtype=float32)
     """
-    counted = np.ones(rows.n_features, dtype=np.int64) if documents is None else documents
-    if not is_spilled(rows.indices):
-        return _weigh_part(rows, idf, strength, counted, constant)
-    parts = (_weigh_part(part, idf, strength, counted, constant) for part in iterate_parts(rows))
-    return join_rows(parts, rows.n_features, limit=0)
+    counts = np.ones(rows.n_features, dtype=np.int64) if documents is None else documents
+    return convert_rows(rows, lambda part: _weigh_part(part, idf, strength, counts, constant))
 
 
 def _weigh_part(

@@ -14,7 +14,7 @@ from thresher.errors import ParameterError, TextError
 from thresher.kernels.csr import Rows
 from thresher.kernels.hash_table import add_counts, make_rows
 from thresher.kernels.tokenizer import NONE, Tokens
-from thresher.rows.spilled import SpillingArray, count_documents_by_feature, join_rows, release, return_freed_memory
+from thresher.rows.spilled import SpillingArray, count_documents_by_feature, join_rows, return_freed_memory
 from thresher.support.growable import extend
 from thresher.support.parallel import count_threads, map_ahead
 from thresher.text.analysers import Analyser, Part, Text
@@ -409,7 +409,9 @@ def _convert_all(
 ) -> Rows:
     """Return the entries of batches as rows, batch by batch, so that little is held twice."""
     if found.is_spilled:
-        return join_rows(_convert_spilled(found.array(), ends, renumbered, n_features), n_features, memory)
+        batches = zip(found.pieces(), ends, strict=True)
+        parts = (convert_entries(piece, stops, renumbered, n_features) for piece, stops in batches)
+        return join_rows(parts, n_features, memory)
     indices, counts = np.empty(found.length, dtype=np.int32), np.empty(found.length, dtype=np.float32)
     indptr, row, place = np.zeros(sum(map(len, ends)) + 1, dtype=np.int64), 1, 0
     for entries_of_batch, stops in zip(found.pieces(), ends, strict=True):
@@ -419,18 +421,6 @@ def _convert_all(
         own += place
         row, place = row + len(stops), int(own[-1])
     return Rows(indptr, indices[:place], counts[:place], n_features)
-
-
-def _convert_spilled(
-    found: NDArray[np.int64], ends: list[NDArray[np.int64]], renumbered: NDArray[np.int64], n_features: int
-) -> Iterator[Rows]:
-    """Yield entries in a file as rows, batch by batch."""
-    place = 0
-    for stops in ends:
-        own = found[place : place + stops[-1]]
-        yield convert_entries(own.copy(), stops, renumbered, n_features)
-        release(own)
-        place += int(stops[-1])
 
 
 def _make_first_features(constant: bool, most: int) -> Vocabulary:
