@@ -1,10 +1,10 @@
-"""The presets beside LinearSVC, SGD, logistic regression, fastText and Vowpal Wabbit: how good, how fast, in one run.
+"""Compare the presets with LinearSVC, SGD, logistic regression, fastText and Vowpal Wabbit in quality and speed.
 
     THRESHER_DATA=FOLDER .venv/bin/python benchmarks/accuracy.py [NAME=TRAIN.jsonl,TEST.jsonl ...] [options]
 
 FOLDER holds reuters21578.tar.xz and debtags.tar.xz. Every peer's thresholds are tuned for F1 on the held-out scores of
-the same five folds by the same functions as the presets', and its policy is chosen alike. Whoever develops a preset
-adds --validation: then a fifth of the training documents is held out, and no test document is read.
+the same five folds by the same functions as the presets', and its policy is chosen alike. To develop a preset, add
+--validation: then a fifth of the training documents is held out, and no test document is read.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from interleaved import interleaved, table
+from interleaving import table, time_interleaved
 from pages import write_between
 from peers import (
     N_FOLDS,
@@ -32,12 +32,12 @@ from peers import (
     Score,
     Truth,
     as_csr,
-    chosen_settings,
-    labels_of,
+    choose_preset_settings,
+    list_labels,
     peer_outcome,
     strengthen_rows,
-    timed,
-    tuned,
+    time_stage,
+    tune,
 )
 from thresher import Categorizer, __version__
 from thresher.datasets.document import Document
@@ -67,7 +67,7 @@ PACKAGES = ("numpy", "numba", "scikit-learn", "fasttext-numpy2-wheel", "vowpalwa
 
 
 def collection_of(name: str, train: list[Document], test: list[Document]) -> Collection:
-    """Return a collection with what follows from its training documents."""
+    """Return a collection with the categories of its training documents."""
     categories = sorted({category for document in train for category in document.categories})
     return Collection(name, train, test, categories, truth_of(train, categories))
 
@@ -86,7 +86,7 @@ def read_collection(source: str, options: argparse.Namespace) -> Collection:
         return [document._replace(fields=None) for document in documents] if options.one_text else documents
 
     if options.validation:
-        return held_out_fifth(collection_of(name, part("train"), []))
+        return hold_out_fifth(collection_of(name, part("train"), []))
     return collection_of(name, part("train"), part("test"))
 
 
@@ -106,7 +106,7 @@ def _debtags(part: str) -> list[Document]:
         return list(read_documents(io.BytesIO(member.read() if member else b""), format="jsonl"))
 
 
-def held_out_fifth(whole: Collection) -> Collection:
+def hold_out_fifth(whole: Collection) -> Collection:
     """Return a collection whose test documents are a fifth of the training documents, which is left out of these."""
     fold_of = assign_folds(whole.truth, N_FOLDS).tolist()
     parts: tuple[list[Document], list[Document]] = ([], [])
@@ -118,20 +118,22 @@ def held_out_fifth(whole: Collection) -> Collection:
 # -- one system on one collection --------------------------------------------------------------------------------------
 
 
-def outcome_of(system: str, collection: Collection) -> Outcome:
-    """Train a preset or a peer on the training documents, and let it decide on the test documents."""
+def run_system(system: str, collection: Collection) -> Outcome:
+    """Train a preset or a peer on the training documents, and return its decisions on the test documents."""
     return peer_outcome(PEERS[system], collection) if system in PEERS else preset_outcome(system, collection)
 
 
 def preset_outcome(preset: str, collection: Collection) -> Outcome:
-    """Run a preset; reading and the final fit, which are parts of `Categorizer.fit`, are timed once more alone."""
+    """Run a preset; reading and the final fit, which are parts of `Categorizer.fit`, are also timed alone."""
     seconds: dict[str, float] = {}
-    settings = chosen_settings(preset, collection.train, collection.truth)
-    rows, _ = timed(seconds, "read", lambda: strengthen_rows(settings, collection.train))
-    labels, learner = labels_of(collection.truth), new_learner(settings)
-    timed(seconds, "fit", lambda: learner.fit(rows, labels, n_categories=len(collection.categories)))
-    model = timed(seconds, "with thresholds", _training(preset, collection))
-    scores, accepted = timed(seconds, "predict", lambda: model.decide(document.content for document in collection.test))
+    settings = choose_preset_settings(preset, collection.train, collection.truth)
+    rows, _ = time_stage(seconds, "read", lambda: strengthen_rows(settings, collection.train))
+    labels, learner = list_labels(collection.truth), new_learner(settings)
+    time_stage(seconds, "fit", lambda: learner.fit(rows, labels, n_categories=len(collection.categories)))
+    model = time_stage(seconds, "with thresholds", _training(preset, collection))
+    scores, accepted = time_stage(
+        seconds, "predict", lambda: model.decide(document.content for document in collection.test)
+    )
     return Outcome(scores, accepted, seconds)
 
 
@@ -146,8 +148,8 @@ class Judged(NamedTuple):
     accepted: Truth
 
 
-def judged(outcome: Outcome, collection: Collection) -> Judged:
-    """Add the categories that only test documents have: nobody accepts them, and everybody ranks them last."""
+def judge(outcome: Outcome, collection: Collection) -> Judged:
+    """Add the categories that only test documents have: no system accepts them, and each ranks them last."""
     named = {category for document in collection.test for category in document.categories}
     unknown = sorted(named - set(collection.categories))
     wider = ((0, 0), (0, len(unknown)))
@@ -156,7 +158,7 @@ def judged(outcome: Outcome, collection: Collection) -> Judged:
     return Judged(truth, scores, np.pad(outcome.accepted, wider))
 
 
-def figures_of(found: Judged) -> dict[str, float]:
+def compute_figures(found: Judged) -> dict[str, float]:
     """Return the figures by name, from 0 to 1."""
     counts = Counts(found.truth.shape[1]).update(found.truth, found.accepted)
     pooled, micro = (measure(found.scores, found.truth) for measure in (pooled_break_even, micro_break_even))
@@ -164,7 +166,7 @@ def figures_of(found: Judged) -> dict[str, float]:
 
 
 def difference_interval(truth: Truth, first: Truth, second: Truth) -> Interval:
-    """Return where the first system's micro F1 less the second's may lie, both on the same documents drawn."""
+    """Return the confidence interval of the difference of two systems' micro F1, by the paired bootstrap."""
     ours, theirs = (_document_counts(truth, accepted) for accepted in (first, second))
 
     def difference(drawn: Any) -> float:
@@ -178,13 +180,13 @@ def _document_counts(truth: Truth, accepted: Truth) -> Any:
     return np.column_stack([np.count_nonzero(kind, axis=1) for kind in kinds])
 
 
-def differences(found: Mapping[str, Judged]) -> list[dict[str, Any]]:
-    """Return each preset's micro F1 less LinearSVC's, with the paired bootstrap's 95 per cent interval."""
+def differences(results: Mapping[str, Judged]) -> list[dict[str, Any]]:
+    """Return the difference of each preset's micro F1 to LinearSVC's, with the paired bootstrap's 95 % interval."""
     rows = []
-    for preset in (name for name in found if name in PRESETS):
-        for peer in (name for name in YARDSTICKS if name in found):
-            truth, one, other = found[preset].truth, found[preset].accepted, found[peer].accepted
-            points = [figures_of(found[name])["micro F1"] for name in (preset, peer)]
+    for preset in (name for name in results if name in PRESETS):
+        for peer in (name for name in YARDSTICKS if name in results):
+            truth, one, other = results[preset].truth, results[preset].accepted, results[peer].accepted
+            points = [compute_figures(results[name])["micro F1"] for name in (preset, peer)]
             interval = difference_interval(truth, one, other)
             rows.append({"preset": preset, "peer": peer, "difference": points[0] - points[1], "interval": [*interval]})
     return rows
@@ -194,7 +196,7 @@ def differences(found: Mapping[str, Judged]) -> list[dict[str, Any]]:
 
 
 class Report(NamedTuple):
-    """What was found on a collection: its size, a row of figures and seconds for each system, and the differences."""
+    """The results on a collection: its size, a row of figures and seconds for each system, and the differences."""
 
     size: dict[str, Any]
     rows: list[dict[str, Any]]
@@ -202,33 +204,40 @@ class Report(NamedTuple):
 
 
 def report_on(collection: Collection, systems: Iterable[str], tell: Callable[[dict[str, Any]], None]) -> Report:
-    """Run the systems one after the other; each row is told as soon as it is there."""
+    """Run the systems one after the other, and print each row as soon as it is known."""
     n_documents = {"train": len(collection.train), "test": len(collection.test)}
     report = Report({"collection": collection.name, **n_documents, "categories": len(collection.categories)}, [], [])
     tell(report.size)
-    found: dict[str, Judged] = {}
+    results: dict[str, Judged] = {}
     for system in systems:
-        outcome = outcome_of(system, collection)
-        found[system] = judged(outcome, collection)
-        row = {"collection": collection.name, "system": system, **figures_of(found[system]), "seconds": outcome.seconds}
+        outcome = run_system(system, collection)
+        results[system] = judge(outcome, collection)
+        row = {
+            "collection": collection.name,
+            "system": system,
+            **compute_figures(results[system]),
+            "seconds": outcome.seconds,
+        }
         report.rows.append(row)
         tell(row)
-    report.differences.extend({"collection": collection.name, **row} for row in differences(found))
+    report.differences.extend({"collection": collection.name, **row} for row in differences(results))
     for row in report.differences:
         tell(row)
     return report
 
 
-def title_of(system: str) -> str:
-    """Return a system's name as tables have it."""
+def format_title(system: str) -> str:
+    """Return a system's name for the tables."""
     return PEERS[system].name if system in PEERS else f"thresher {system}"
 
 
-def line_of(row: Mapping[str, Any]) -> str:
+def format_line(row: Mapping[str, Any]) -> str:
     """Return a row of a report for a terminal."""
     if "system" in row:
         figures = " ".join(f"{100 * row[name]:11.2f}" for name in FIGURES)
-        return f"{title_of(row['system']):26} {figures} " + " ".join(f"{row['seconds'][name]:9.2f}" for name in TIMES)
+        return f"{format_title(row['system']):26} {figures} " + " ".join(
+            f"{row['seconds'][name]:9.2f}" for name in TIMES
+        )
     if "preset" in row:
         return _sentence(row)
     heads = " ".join(f"{name.replace('break-even', 'b-e'):>11}" for name in FIGURES)
@@ -244,11 +253,11 @@ def _size_of(row: Mapping[str, Any]) -> str:
 def _sentence(row: Mapping[str, Any]) -> str:
     low, high = (100 * bound for bound in row["interval"])
     verdict = "better" if low > 0 else "worse" if high < 0 else "no difference beyond chance"
-    names = f"{title_of(row['preset'])} less {title_of(row['peer'])}"
+    names = f"{format_title(row['preset'])} less {format_title(row['peer'])}"
     return f"micro F1 of {names}: {100 * row['difference']:+.2f} [{low:+.2f}, {high:+.2f}], {verdict}"
 
 
-def markdown_of(reports: Iterable[Report], about: str) -> str:
+def format_markdown(reports: Iterable[Report], about: str) -> str:
     """Return the reports as tables of Markdown."""
     parts = [about]
     for report in reports:
@@ -256,20 +265,20 @@ def markdown_of(reports: Iterable[Report], about: str) -> str:
         lines = ["| " + " | ".join(heads) + " |", "|---|" + "---:|" * (len(heads) - 1)]
         for row in report.rows:
             cells = [f"{100 * row[name]:.2f}" for name in FIGURES] + [f"{row['seconds'][name]:.2f}" for name in TIMES]
-            lines.append("| " + " | ".join([title_of(row["system"]), *cells]) + " |")
+            lines.append("| " + " | ".join([format_title(row["system"]), *cells]) + " |")
         parts += [f"### {_size_of(report.size)}", "\n".join(lines)]
         parts += ["\n".join(f"- {_sentence(row)}" for row in report.differences)] if report.differences else []
     return "\n\n".join(parts) + "\n"
 
 
-def about_run(validation: bool) -> str:
-    """Say what made the tables, and on which documents."""
-    versions = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES if _installed(name))
+def describe_run(validation: bool) -> str:
+    """Return a description of the run: programs, machine and documents."""
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES if _is_installed(name))
     what = "a fifth of the training documents, held out" if validation else "the test documents"
     return f"Made by `benchmarks/accuracy.py` with thresher {__version__}, {versions}, on {what}."
 
 
-def _installed(package: str) -> bool:
+def _is_installed(package: str) -> bool:
     return any(True for _ in metadata.distributions(name=package))
 
 
@@ -277,27 +286,27 @@ def _installed(package: str) -> bool:
 
 
 def timing(collection: Collection, rounds: int) -> None:
-    """Print how fast the presets train beside LinearSVC, three times: fit alone, with thresholds, and from text."""
-    groups = timed_runs(collection, [name for name in ("default", "fast") if name in PRESETS])
+    """Print how fast the presets train compared with LinearSVC: fit alone, with thresholds, and from text."""
+    groups = prepare_runs(collection, [name for name in ("default", "fast") if name in PRESETS])
     # One round runs all of them, so that the ratios between the groups hold as well.
     everything = {(title, name): run for title, group in groups.items() for name, run in group.items()}
-    seconds = interleaved({f"{title}: {name}": run for (title, name), run in everything.items()}, rounds)
+    seconds = time_interleaved({f"{title}: {name}": run for (title, name), run in everything.items()}, rounds)
     for title, group in groups.items():
         print(f"\n{collection.name}, {title}; the peer is {PLAIN}")
         own = {name: seconds[f"{title}: {name}"] for name in group}
         table({PLAIN: seconds[f"{ALONE}: {PLAIN}"]} | own, PLAIN, len(collection.train), "texts")
 
 
-def timed_runs(collection: Collection, presets: list[str]) -> dict[str, dict[str, Callable[[], object]]]:
-    """Return what is timed, by group; LinearSVC is given the rows of the default preset where rows are given."""
+def prepare_runs(collection: Collection, presets: list[str]) -> dict[str, dict[str, Callable[[], object]]]:
+    """Return the functions to time, by group; LinearSVC gets the rows of the default preset where rows are used."""
     truth, train = collection.truth, PEERS["linearsvc-ours"].train
-    settings = {name: chosen_settings(name, collection.train, truth) for name in presets}
+    settings = {name: choose_preset_settings(name, collection.train, truth) for name in presets}
     rows = {name: strengthen_rows(settings[name], collection.train)[0] for name in presets}
     csr = as_csr(rows["default"])
     return {
         ALONE: {PLAIN: lambda: train(csr, truth)}
         | {name: _fitting(settings[name], rows[name], truth) for name in presets},
-        "with thresholds, on rows": {"LinearSVC, tuned": lambda: (tuned(train, csr, truth), train(csr, truth))}
+        "with thresholds, on rows": {"LinearSVC, tuned": lambda: (tune(train, csr, truth), train(csr, truth))}
         | {f"{name}, tuned": _fitting(settings[name], rows[name], truth, thresholds=True) for name in presets},
         "from text": {"TfidfVectorizer, LinearSVC, not tuned": lambda: _plain(collection)}
         | {f"{name}, as it comes": _training(name, collection) for name in presets},
@@ -310,7 +319,7 @@ def _plain(collection: Collection) -> Score:
 
 
 def _fitting(settings: ModelSettings, rows: Any, truth: Truth, thresholds: bool = False) -> Callable[[], object]:
-    labels = labels_of(truth)
+    labels = list_labels(truth)
 
     def run() -> None:
         if thresholds:
@@ -328,7 +337,7 @@ def _training(preset: str, collection: Collection) -> Callable[[], Categorizer]:
 # -- command line ------------------------------------------------------------------------------------------------------
 
 
-def arguments(given: list[str]) -> argparse.Namespace:
+def parse_arguments(given: list[str]) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("files", nargs="*", metavar="NAME=TRAIN,TEST", help="collections of your own, as JSONL files")
@@ -355,11 +364,11 @@ def arguments(given: list[str]) -> argparse.Namespace:
 
 
 def main(given: list[str] | None = None) -> None:
-    """Run what the command line asks for."""
-    options = arguments(sys.argv[1:] if given is None else given)
+    """Run the systems on the collections given."""
+    options = parse_arguments(sys.argv[1:] if given is None else given)
 
     def tell(row: dict[str, Any]) -> None:
-        print(json.dumps(row) if options.json else line_of(row), flush=True)
+        print(json.dumps(row) if options.json else format_line(row), flush=True)
 
     if options.timing is None:
         warm_up(options.systems)
@@ -371,14 +380,14 @@ def main(given: list[str] | None = None) -> None:
         else:
             reports.append(report_on(collection, options.systems, tell))
     if options.markdown is not None:
-        write_between(options.markdown, "accuracy", markdown_of(reports, about_run(options.validation)))
+        write_between(options.markdown, "accuracy", format_markdown(reports, describe_run(options.validation)))
 
 
 def warm_up(systems: Iterable[str]) -> None:
     """Run every system once on a few documents."""
     documents = list(read_documents("sample:train"))[:WARMING]
     for system in systems:
-        outcome_of(system, collection_of("sample", documents, documents))
+        run_system(system, collection_of("sample", documents, documents))
 
 
 if __name__ == "__main__":

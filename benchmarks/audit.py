@@ -1,8 +1,8 @@
-"""How many planted label errors the audit finds: in Reuters' training documents and in the project's own corpus.
+"""Measure how many planted label errors the audit finds in Reuters' training documents and in the sample corpus.
 
     THRESHER_DATA=FOLDER .venv/bin/python benchmarks/audit.py
 
-FOLDER holds reuters21578.tar.xz; without it the project's own corpus is audited alone. Five per cent of the documents,
+FOLDER holds reuters21578.tar.xz; without it only the sample corpus is audited. 5 % of the documents,
 drawn among those with a category, get an error. "replaced": one of the document's categories gives way to another,
 drawn as often as it occurs. "rare": the same, but all categories are drawn equally often. "mixed": a third each are
 replaced, only removed or only added. A finding is right where its pair of document and category was planted, and its
@@ -47,9 +47,9 @@ def plant(documents: list[Document], plan: str, seed: int) -> tuple[list[Documen
     return changed, planted
 
 
-def right(found: Iterable[Finding], planted: Planted) -> list[bool]:
-    """Tell for each finding whether it was planted."""
-    return [planted.get((finding.number, finding.category)) == finding.kind for finding in found]
+def mark_planted(findings: Iterable[Finding], planted: Planted) -> list[bool]:
+    """Return for each finding whether it was planted."""
+    return [planted.get((finding.number, finding.category)) == finding.kind for finding in findings]
 
 
 def show(name: str, documents: list[Document], settings: dict[str, Any]) -> None:
@@ -66,16 +66,16 @@ def show(name: str, documents: list[Document], settings: dict[str, Any]) -> None
             start = time.perf_counter()
             found = audit(changed, **settings)
             seconds.append(time.perf_counter() - start)
-            hits.append(right(found.findings, planted))
+            hits.append(mark_planted(found.findings, planted))
             sizes.append(len(planted))
         row = [sum(sum(hit[:count]) for hit in hits) / (count * len(SEEDS)) for count in FIRST]
         cells = "".join(f"{value:11.3f}" for value in row)
         print(f"{plan:10}{sum(sizes) / len(sizes):9.0f}{cells}{min(seconds):9.1f}", flush=True)
 
 
-def show_real(found: Audit, documents: list[Document], count: int = 10) -> None:
+def show_real(result: Audit, documents: list[Document], count: int = 10) -> None:
     """Print the first findings in the collection as it is, for a person to judge."""
-    for finding in found.findings[:count]:
+    for finding in result.findings[:count]:
         document = documents[finding.number]
         words = ", ".join(word for word, _ in finding.words)
         print(f"  {finding.kind} {finding.category} (given: {', '.join(document.categories) or 'none'}; {words})")
@@ -90,12 +90,12 @@ def main() -> None:
     for name, documents in collections.items():
         for settings in ({}, SHORT) if len(documents) < FEW else ({},):
             show(name, documents, settings)
-        found = audit(documents)
-        groups = [group.categories_differ for group in found.duplicates]
+        result = audit(documents)
+        groups = [group.categories_differ for group in result.duplicates]
         print(
             f"as it is: {len(groups)} groups of near-duplicates, in {sum(groups)} the categories differ; first findings"
         )
-        show_real(found, documents)
+        show_real(result, documents)
         print()
 
 

@@ -1,4 +1,4 @@
-"""The ratios of a page's tables as bars.
+"""Draw the ratios of a page's tables as bars.
 
     .venv/bin/python benchmarks/bars.py docs/benchmarks.md docs/benchmarks.svg
 
@@ -18,20 +18,20 @@ WIDTH, BAR, SPACE = 8.4, 0.28, 0.75  # inches: of the picture, of a bar, and of 
 
 
 class Panel(NamedTuple):
-    """What is compared, and how many times as fast as the peer each system is."""
+    """A comparison: its title, the peer, and how many times as fast as the peer each system is."""
 
     title: str
     peer: str
     ratios: dict[str, float]
 
 
-def panels_of(page: str) -> list[Panel]:
+def read_panels(page: str) -> list[Panel]:
     """Return the tables of ratios.
 
     >>> panels_of("**Reading. More.**\\n\\n|  | × them | s |\\n|---|---:|---:|\\n| ours | 2.5 | 1 |\\n")
     [Panel(title='Reading', peer='them', ratios={'ours': 2.5})]
     """
-    found: list[Panel] = []
+    panels: list[Panel] = []
     title, peer = "", ""
     for line in page.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -39,10 +39,10 @@ def panels_of(page: str) -> list[Panel]:
             title, peer = line.strip("*").partition(".")[0], ""
         elif line.startswith("|  | × ") and "rows and weights" not in line:
             peer = cells[1].removeprefix("× ")
-            found.append(Panel(title, peer, {}))
+            panels.append(Panel(title, peer, {}))
         elif peer and len(cells) > 2 and re.fullmatch(r"[\d,.]+", cells[1]):
-            found[-1].ratios[cells[0].replace("`", "")] = float(cells[1].replace(",", ""))
-    return found
+            panels[-1].ratios[cells[0].replace("`", "")] = float(cells[1].replace(",", ""))
+    return panels
 
 
 def draw(panels: list[Panel], path: Path) -> None:
@@ -72,4 +72,4 @@ def draw(panels: list[Panel], path: Path) -> None:
 
 if __name__ == "__main__":
     marked = Path(sys.argv[1]).read_text("utf-8").split("<!-- speed: start -->")[1].split("<!-- speed: end -->")[0]
-    draw(panels_of(marked), Path(sys.argv[2]))
+    draw(read_panels(marked), Path(sys.argv[2]))

@@ -1,8 +1,8 @@
-"""Training on a Dask cluster beside training here: how much faster, where the rest goes, and how much memory it takes.
+"""Compare training on a Dask cluster with training in one process: speed, time per stage, and memory.
 
 THRESHER_DATA=FOLDER .venv/bin/python benchmarks/cluster.py [--parts speed,memory] [--markdown docs/cluster.md]
 
-FOLDER holds reuters21578.tar.xz. Documents are drawn from Reuters' own statistics (`drawn.py`), as files of JSON lines.
+FOLDER holds reuters21578.tar.xz. The documents come from `synthetic_documents.py`, as files of JSON lines.
 `speed` trains 200 categories here with one thread, and on clusters of one and two processes of one thread each.
 `memory` trains a corpus four times as large as what a worker may take.
 """
@@ -15,8 +15,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from drawn import draw, reuters
 from pages import write_between
+from synthetic_documents import draw, reuters
 from thresher import Categorizer
 from thresher.cluster.clients import Cluster
 from thresher.cluster.partitions import partitions_of
@@ -42,14 +42,14 @@ def write_corpus(folder: Path, n_documents: int, n_categories: int, n_files: int
 
 
 class Stages:
-    """How long each stage took, by the reports of its end."""
+    """The seconds of each stage, measured by progress reports."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._last = time.perf_counter()
 
     def __call__(self, step: Step) -> None:
-        """Take note of a report."""
+        """Record a report."""
         now = time.perf_counter()
         self.seconds[step.stage] = self.seconds.get(step.stage, 0.0) + now - self._last
         self._last = now
@@ -75,8 +75,8 @@ def speed(folder: Path) -> str:
         lines.append(f"| a cluster of {name} | {median(there[1:]):.1f} | {median(here[1:]):.1f} | {ratio:.2f} |")
     assert len(digests) == 1
     what = f"{DOCUMENTS:,} documents ({size / 1e6:.0f} MB), {CATEGORIES} categories, preset `fast`, the same digest:\n"
-    told = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stages.seconds.items())
-    return "\n".join([what, *lines, f"\nThe stages with two processes, the last time: {told}."])
+    stage_times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in stages.seconds.items())
+    return "\n".join([what, *lines, f"\nThe stages with two processes, the last time: {stage_times}."])
 
 
 def train_here(folder: Path, settings: dict[str, Any]) -> str:
@@ -101,12 +101,12 @@ def memory(folder: Path) -> str:
         start = time.perf_counter()
         model = fit(Categorizer(**settings), partitions_of(str(folder)), cluster)
         seconds, peaks = time.perf_counter() - start, sorted(cluster.peaks().values())
-    told = ", ".join(f"{peak / 1e6:.0f}" for peak in peaks)
+    megabytes = ", ".join(f"{peak / 1e6:.0f}" for peak in peaks)
     documents = model.state.features.n_documents
     return (
         f"{total / 1e9:.1f} GB of documents ({documents:,}, in {copies * n_files} files), two workers "
         f"that may take {LIMIT} MB each, preset `paper`, 3 passes: {seconds:.0f} s; "
-        f"the largest memory that each took was {told} MB, of which {before / 1e6:.0f} MB before it began."
+        f"the largest memory that each took was {megabytes} MB, of which {before / 1e6:.0f} MB before it began."
     )
 
 

@@ -1,4 +1,4 @@
-"""How the learners' default steps and moment of discarding were chosen: on Reuters' training documents alone.
+"""Show how the learners' default steps and moment of discarding were chosen, on Reuters' training documents only.
 
     THRESHER_DATA=FOLDER .venv/bin/python benchmarks/defaults.py
 
@@ -42,7 +42,7 @@ TRIALS: list[tuple[type[MistakeDrivenLearner], dict[str, Any]]] = [
 
 
 def main() -> None:
-    """Print the break-even of every trial, per cent."""
+    """Print the break-even of each trial, in %."""
     texts, topics = documents("train")
     names = sorted({name for row in topics for name in row})
     labels = [[names.index(name) for name in row] for row in topics]

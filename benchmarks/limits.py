@@ -1,4 +1,4 @@
-"""How far training and scoring are from what the machine could do: bytes moved a second, beside a plain triad.
+"""Compare training and scoring with the limit of the machine: bytes per second, next to those of a plain triad.
 
     THRESHER_DATA=FOLDER .venv/bin/python benchmarks/limits.py
 
@@ -23,23 +23,23 @@ ROUNDS, LANES, PER_FEATURE = 7, 16, 72
 
 @kernel
 def triad(a: NDArray[np.float32], b: NDArray[np.float32], c: NDArray[np.float32], s: np.float32, times: int) -> None:
-    """Write b + s x c into a, so many times."""
+    """Write b + s x c into a, `times` times."""
     for _ in range(times):
         for i in range(len(a)):
             a[i] = b[i] + s * c[i]
 
 
-def triad_speed(n_floats: int) -> float:
+def measure_triad(n_floats: int) -> float:
     """Return the gigabytes a second of the triad."""
     a, b, c = (np.ones(n_floats, dtype=np.float32) for _ in range(3))
     times = max(1, 2**26 // n_floats)
     triad(a, b, c, np.float32(2), 1)
-    found = []
+    speeds = []
     for _ in range(ROUNDS):
         start = time.perf_counter()
         triad(a, b, c, np.float32(2), times)
-        found.append(12 * n_floats * times / (time.perf_counter() - start) / 1e9)
-    return median(found)
+        speeds.append(12 * n_floats * times / (time.perf_counter() - start) / 1e9)
+    return median(speeds)
 
 
 def main() -> None:
@@ -64,10 +64,10 @@ def main() -> None:
     print(f"{len(texts)} documents, {rows.n_features} features, {len(passes)} blocks, passes {passes}")
     for name, count, seconds in (("training", visited, training), ("scoring", once, scoring)):
         speed = count * PER_FEATURE / median(seconds) / 1e9
-        told = f"{count / 1e6:.0f} million rows of weights in {median(seconds):.3f} s"
-        print(f"{name:30} {speed:6.1f} GB/s  {told}, {1e9 * median(seconds) / count:.2f} ns each")
-    print(f"{'triad, in the second cache':30} {triad_speed(small):6.1f} GB/s  {12 * small / 1e6:.1f} MB")
-    print(f"{'triad, from memory':30} {triad_speed(large):6.1f} GB/s  {12 * large / 1e6:.0f} MB")
+        remark = f"{count / 1e6:.0f} million rows of weights in {median(seconds):.3f} s"
+        print(f"{name:30} {speed:6.1f} GB/s  {remark}, {1e9 * median(seconds) / count:.2f} ns each")
+    print(f"{'triad, in the second cache':30} {measure_triad(small):6.1f} GB/s  {12 * small / 1e6:.1f} MB")
+    print(f"{'triad, from memory':30} {measure_triad(large):6.1f} GB/s  {12 * large / 1e6:.0f} MB")
 
 
 if __name__ == "__main__":

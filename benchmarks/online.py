@@ -1,10 +1,10 @@
-"""Documents predicted, compared with the truth, then learned, one by one: beside scikit-learn's and river's learners.
+"""Predict, compare and learn documents one by one, next to scikit-learn's and river's learners.
 
     THRESHER_DATA=FOLDER .venv/bin/python benchmarks/online.py [--documents N] [--warm N] [--streams NAME ...]
         [--systems PART ...] [--markdown | --json]
 
 FOLDER holds reuters21578.tar.xz (the training documents of ModApte, 90 categories, in time order) and debtags.tar.xz
-(in the order of its file); the project's own corpus is there always. "warm": all systems first learn the documents
+(in the order of its file); the sample corpus is always available. "warm": all systems first learn the documents
 before the stretch, each in its usual way: `fit` in scikit-learn and here, one pass in river. "cold": the stretch is the
 beginning, and nothing is known before. Of a stream too short for both parts, the first half is learned beforehand.
 
@@ -50,7 +50,7 @@ Found = set[str]
 
 
 class Thresher:
-    """Our model: it learns every document's complete set of categories or, if told so, only its errors' corrections."""
+    """Our model: it learns each document's complete set of categories or, with `only_corrections`, just its errors."""
 
     def __init__(self, only_corrections: bool = False, **settings: Any) -> None:
         self.only_corrections = only_corrections
@@ -61,18 +61,18 @@ class Thresher:
         self.model.fit([document.content for document in documents], [document.categories for document in documents])
 
     def predict(self, document: Document) -> Found:
-        """Return the categories of a document, none as long as nothing is known."""
+        """Return the categories of a document; none before anything is learned."""
         return set(self.model.predict([document.content])[0]) if self.model.categories else set()
 
-    def learn(self, document: Document, found: Found) -> None:
-        """Learn a document, or what was wrong about it; without a word or any known category it says nothing."""
+    def learn(self, document: Document, predicted: Found) -> None:
+        """Learn a document, or its errors; a document without words or known categories is left out."""
         true = set(document.categories)
         if not (true or self.model.categories) or not document.text.strip():
             return
         if not self.only_corrections:
             self.model.partial_fit([document.content], [document.categories])
-        elif true != found:
-            self.model.learn(document.content, accept=sorted(true - found), reject=sorted(found - true))
+        elif true != predicted:
+            self.model.learn(document.content, accept=sorted(true - predicted), reject=sorted(predicted - true))
 
 
 class Peer:
@@ -109,7 +109,7 @@ class Peer:
             return {max(scores, key=scores.__getitem__)}
         return above
 
-    def learn(self, document: Document, found: Found) -> None:
+    def learn(self, document: Document, predicted: Found) -> None:
         """Let every category learn a document, as a positive or as a negative."""
         vector = self._vector(document)
         for name in sorted(set(document.categories) - self.models.keys()):
@@ -205,8 +205,8 @@ class River:
 
     def of(self, texts: Sequence[str]) -> Any:
         """Return one dictionary or, of several texts, a list of them."""
-        found = [self.transformer.transform_one(text) for text in texts]
-        return found[0] if len(found) == 1 else found
+        vectors = [self.transformer.transform_one(text) for text in texts]
+        return vectors[0] if len(vectors) == 1 else vectors
 
     def notice(self, texts: Sequence[str]) -> None:
         """Take notice of texts one by one."""
@@ -255,21 +255,21 @@ System = Thresher | Peer
 
 def systems() -> dict[str, Callable[[], System]]:
     """Return all systems by name, as functions that make a new one."""
-    found: dict[str, Callable[[], System]] = {
+    known: dict[str, Callable[[], System]] = {
         "thresher, default": Thresher,
         "thresher, default, corrections only": partial(Thresher, only_corrections=True),
     }
     for name, binary in SCIKIT_LEARN.items():
-        found[f"scikit-learn {name}, tf-idf"] = partial(Peer, HashedTfidf, binary)
-    found["scikit-learn Perceptron, hashed"] = partial(Peer, partial(HashedTfidf, False), SCIKIT_LEARN["Perceptron"])
-    return found | river_systems()
+        known[f"scikit-learn {name}, tf-idf"] = partial(Peer, HashedTfidf, binary)
+    known["scikit-learn Perceptron, hashed"] = partial(Peer, partial(HashedTfidf, False), SCIKIT_LEARN["Perceptron"])
+    return known | river_systems()
 
 
 # -- the run -----------------------------------------------------------------------------------------------------------
 
 
 class Outcome(NamedTuple):
-    """What a system got wrong on a stretch, and how long it took.
+    """The errors of a system on a stretch, and its speed.
 
     `error` is 1 - micro F1; `documents_wrong` the fraction of documents whose set is not exactly right; `pairs_wrong`
     counts what was missed or wrongly accepted; `late_error` is the error in the second half of the stretch.
@@ -286,14 +286,14 @@ class Outcome(NamedTuple):
 
 
 def run(name: str, system: System, before: Sequence[Document], stretch: Sequence[Document]) -> Outcome:
-    """Let a system learn what came before, then predict and learn the stretch one by one."""
+    """Let a system learn the documents before a stretch, then predict and learn the stretch one by one."""
     if before:
         system.fit(before)
     start, counts = time.perf_counter(), []
     for document in stretch:
-        found, true = system.predict(document), set(document.categories)
-        counts.append((len(true & found), len(found - true), len(true - found)))
-        system.learn(document, found)
+        predicted, true = system.predict(document), set(document.categories)
+        counts.append((len(true & predicted), len(predicted - true), len(true - predicted)))
+        system.learn(document, predicted)
     result = outcome(name, np.array(counts), (time.perf_counter() - start) / len(stretch))
     print(*cells(result), sep="  ", file=sys.stderr, flush=True)
     return result
@@ -333,11 +333,11 @@ def compare(
     documents: Sequence[Document], chosen: Mapping[str, Callable[[], System]], n_warm: int, n_documents: int
 ) -> dict[str, list[Outcome]]:
     """Return every system's outcome in both settings, the least error first."""
-    found = {}
+    comparison = {}
     for setting, (before, stretch) in parts(documents, n_warm, n_documents).items():
         outcomes = [run(name, make(), before, stretch) for name, make in chosen.items()]
-        found[setting] = sorted(outcomes, key=lambda one: (one.error, one.system))
-    return found
+        comparison[setting] = sorted(outcomes, key=lambda one: (one.error, one.system))
+    return comparison
 
 
 # -- showing -----------------------------------------------------------------------------------------------------------
@@ -346,7 +346,7 @@ HEADS = ["system", "error", "documents wrong", "pairs wrong", "missed", "wrongly
 
 
 def cells(one: Outcome) -> list[str]:
-    """Return an outcome as a row of a table: rates in per cent."""
+    """Return an outcome as a row of a table: rates in %."""
     rates = (f"{100 * rate:.1f}" for rate in (one.error, one.documents_wrong))
     numbers = (str(number) for number in (one.pairs_wrong, one.missed, one.wrongly_accepted))
     return [one.system, *rates, *numbers, f"{100 * one.late_error:.1f}", f"{1000 * one.seconds_a_document:.1f}"]
@@ -361,7 +361,7 @@ def table(outcomes: Iterable[Outcome], markdown: bool) -> str:
 
 
 def title(stream: str, setting: str, documents: Sequence[Document], args: argparse.Namespace) -> str:
-    """Say what a table is of."""
+    """Return the title of a table."""
     before, stretch = parts(documents, args.warm, args.documents)[setting]
     known, met = ({name for document in part for name in document.categories} for part in (before, stretch))
     counts = f"{len(before)} documents before, {len(stretch)} one by one; {len(met - known)} new categories"
@@ -369,7 +369,7 @@ def title(stream: str, setting: str, documents: Sequence[Document], args: argpar
 
 
 def options() -> argparse.ArgumentParser:
-    """Return what the command line takes."""
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(description="test, then train, one by one")
     parser.add_argument("--documents", type=int, default=1000, help="documents one by one (1000)")
     parser.add_argument("--warm", type=int, default=2000, help="documents learned before, when warm (2000)")
@@ -388,9 +388,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with threadpool_limits(1, "blas"):
         for stream in args.streams:
             documents = read_stream(stream, args.warm + args.documents)
-            found = compare(documents, chosen, args.warm, args.documents)
-            everything[stream] = {setting: [one._asdict() for one in outcomes] for setting, outcomes in found.items()}
-            for setting, outcomes in found.items() if not args.json else ():
+            comparison = compare(documents, chosen, args.warm, args.documents)
+            everything[stream] = {
+                setting: [one._asdict() for one in outcomes] for setting, outcomes in comparison.items()
+            }
+            for setting, outcomes in comparison.items() if not args.json else ():
                 print(f"{title(stream, setting, documents, args)}\n\n{table(outcomes, args.markdown)}\n", flush=True)
     if args.json:
         print(json.dumps(everything, indent=1))

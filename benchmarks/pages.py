@@ -1,4 +1,4 @@
-"""Tables that a benchmark writes into a page of the docs, between two marks."""
+"""Write the tables of a benchmark into a page of the docs, between two marks."""
 
 from pathlib import Path
 

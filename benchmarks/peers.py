@@ -1,9 +1,9 @@
-"""The systems beside the presets in `accuracy.py`: each reads documents into rows, trains on rows, and is tuned alike.
+"""The systems that `accuracy.py` compares the presets with: each reads documents into rows, and trains on rows.
 
 `read(documents, truth)` returns the training documents as rows, which NumPy's indices select, and a function that
 makes such rows of other documents. `train(rows, truth)` returns a function from rows to scores, documents x categories,
-the higher the surer, with the system's own threshold at 0. Documents and truth alone go in: thresholds and policy are
-the benchmark's affair, and the same for all.
+the higher the surer, with the system's own threshold at 0. Thresholds and policy are chosen by
+the benchmark, in the same way for all.
 """
 
 import re
@@ -73,12 +73,12 @@ def tfidf(documents: Documents, _: Truth) -> tuple[Any, Callable[[Documents], An
     return rows, lambda others: vectorizer.transform([document.text for document in others])
 
 
-def chosen_settings(preset: str, documents: Documents, truth: Truth) -> ModelSettings:
-    """Return a preset's settings with what the documents choose of them, as `Categorizer.fit` does."""
+def choose_preset_settings(preset: str, documents: Documents, truth: Truth) -> ModelSettings:
+    """Return a preset's settings, with those chosen from the documents, as `Categorizer.fit` does."""
     key = preset, tuple(map(id, documents))
     if key not in _CHOSEN:
         settings, contents = ModelSettings.complete(preset, {}), [document.content for document in documents]
-        choice = choose_settings(settings, (), contents, labels_of(truth), truth.shape[1])
+        choice = choose_settings(settings, (), contents, list_labels(truth), truth.shape[1])
         _CHOSEN[key] = documents, settings.replace(choice.settings)  # the documents, so that their ids stay theirs
     return _CHOSEN[key][1]
 
@@ -99,9 +99,9 @@ def strengthen_rows(settings: ModelSettings, documents: Documents) -> tuple[Rows
     return strong, read
 
 
-def our_features(documents: Documents, truth: Truth) -> tuple[Any, Callable[[Documents], Any]]:
+def make_our_features(documents: Documents, truth: Truth) -> tuple[Any, Callable[[Documents], Any]]:
     """Return the default preset's rows as scipy's."""
-    rows, read = strengthen_rows(chosen_settings("default", documents, truth), documents)
+    rows, read = strengthen_rows(choose_preset_settings("default", documents, truth), documents)
     return as_csr(rows), lambda others: as_csr(read(others))
 
 
@@ -111,7 +111,7 @@ def as_csr(rows: Rows) -> Any:
     return csr_matrix(arrays, shape=(len(rows.indptr) - 1, rows.n_features))
 
 
-def labels_of(truth: Truth) -> list[list[int]]:
+def list_labels(truth: Truth) -> list[list[int]]:
     """Return the numbers of each document's categories."""
     return [np.flatnonzero(row).tolist() for row in truth]
 
@@ -154,7 +154,7 @@ def all_columns(scores: Floats, real: NDArray[np.int64], truth: Truth) -> Floats
 
 
 def fasttext_ova(n_words: int) -> Train:
-    """Return the trainer of fastText's one-vs-all on words, and on sequences of up to so many."""
+    """Return the trainer of fastText's one-vs-all on words, and on sequences of up to `n_words`."""
 
     def train(lines: Any, truth: Truth) -> Score:
         with tempfile.TemporaryDirectory() as folder:
@@ -212,8 +212,10 @@ def vowpal_wabbit(rows: Any, truth: Truth) -> Score:
         model = Workspace(f"--quiet -t -i {path / 'model'} --probabilities --loss_function logistic")
 
     def score(others: Any) -> Floats:
-        found = np.array([model.predict(line)[-n_categories:] for line in _vowpal_lines(others)], dtype=np.float64)
-        chances = np.clip(found, 1e-12, 1 - 1e-7)  # float32 has no more digits below 1
+        probabilities = np.array(
+            [model.predict(line)[-n_categories:] for line in _vowpal_lines(others)], dtype=np.float64
+        )
+        chances = np.clip(probabilities, 1e-12, 1 - 1e-7)  # float32 has no more digits below 1
         return all_columns(np.log(chances / (1 - chances))[:, real], real, truth)
 
     return score
@@ -232,7 +234,7 @@ def _vowpal_lines(rows: Any, truth: Truth | None = None) -> list[str]:
 _LINEAR_SVC = one_vs_rest(LinearSVC(random_state=0))
 PEERS: dict[str, Peer] = {
     "linearsvc": Peer("LinearSVC", tfidf, _LINEAR_SVC),
-    "linearsvc-ours": Peer("LinearSVC, our features", our_features, _LINEAR_SVC),
+    "linearsvc-ours": Peer("LinearSVC, our features", make_our_features, _LINEAR_SVC),
     "sgd": Peer("SGD, hinge", tfidf, one_vs_rest(SGDClassifier(random_state=0))),
     "logistic": Peer("logistic regression", tfidf, one_vs_rest(LogisticRegression(C=LOGISTIC_C, solver="liblinear"))),
     "fasttext": Peer("fastText", words, fasttext_ova(1)),
@@ -255,36 +257,36 @@ class Collection(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a system says of the test documents, documents x training categories, and the seconds that it took."""
+    """The scores and decisions of a system on the test documents, and the seconds of each stage."""
 
     scores: Floats
     accepted: Truth
     seconds: dict[str, float]
 
 
-def timed(seconds: dict[str, float], stage: str, run: Callable[[], Result]) -> Result:
+def time_stage(seconds: dict[str, float], stage: str, run: Callable[[], Result]) -> Result:
     """Return what `run` does; the seconds that it takes are added to those of a stage."""
     start = time.perf_counter()
-    found = run()
+    result = run()
     seconds[stage] = seconds.get(stage, 0.0) + time.perf_counter() - start
-    return found
+    return result
 
 
 def peer_outcome(peer: Peer, collection: Collection) -> Outcome:
     """Run a peer: read, hold out, tune, fit, decide."""
     seconds: dict[str, float] = {}
-    if peer.read is our_features:
-        chosen_settings("default", collection.train, collection.truth)  # not to be counted
-    rows, read = timed(seconds, "read", lambda: peer.read(collection.train, collection.truth))
-    decisions = timed(seconds, "tune", lambda: tuned(peer.train, rows, collection.truth))
-    score = timed(seconds, "fit", lambda: peer.train(rows, collection.truth))
+    if peer.read is make_our_features:
+        choose_preset_settings("default", collection.train, collection.truth)  # not to be counted
+    rows, read = time_stage(seconds, "read", lambda: peer.read(collection.train, collection.truth))
+    decisions = time_stage(seconds, "tune", lambda: tune(peer.train, rows, collection.truth))
+    score = time_stage(seconds, "fit", lambda: peer.train(rows, collection.truth))
     seconds["with thresholds"] = seconds["read"] + seconds.pop("tune") + seconds["fit"]
-    scores = timed(seconds, "predict", lambda: _scores(score, read(collection.test)))
+    scores = time_stage(seconds, "predict", lambda: _scores(score, read(collection.test)))
     return Outcome(decisions.reported_scores(scores), decisions.accept(scores), seconds)
 
 
-def tuned(train: Train, rows: Any, truth: Truth) -> Decisions:
-    """Return thresholds and policy as the presets' are made: from scores by models that have not seen the documents."""
+def tune(train: Train, rows: Any, truth: Truth) -> Decisions:
+    """Return thresholds and policy, tuned like those of the presets on held-out scores."""
     held_out, fold_of = np.empty(truth.shape, dtype=np.float32), assign_folds(truth, N_FOLDS)
     for fold in range(N_FOLDS):
         inside, outside = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)

@@ -1,4 +1,4 @@
-"""Reading JSONL beside polars on one core: megabytes a second, the memory it takes, and where the time goes.
+"""Compare reading of JSON lines with polars on one core: megabytes per second, memory, and time per step.
 
 python benchmarks/reading.py [--megabytes 1000]
 
@@ -35,18 +35,18 @@ def main() -> None:
     parser.add_argument("--path", type=Path)
     arguments = parser.parse_args()
     if arguments.run:
-        print(json.dumps(measured(arguments.run, arguments.path)))
+        print(json.dumps(measure(arguments.run, arguments.path)))
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "documents.jsonl"
         write(path, arguments.megabytes * 10**6)
         size = path.stat().st_size / 1e6
         print(f"{size:,.0f} MB of JSONL, one core, medians of {TURNS} turns")
-        found: dict[str, list[dict[str, float]]] = {name: [] for name in RUNS}
+        results: dict[str, list[dict[str, float]]] = {name: [] for name in RUNS}
         for _ in range(TURNS):
             for name in RUNS:
-                found[name].append(in_process(name, path))
-        for name, runs in found.items():
+                results[name].append(in_process(name, path))
+        for name, runs in results.items():
             seconds, memory = (median(run[key] for run in runs) for key in ("seconds", "megabytes"))
             print(f"{name:28} {size / seconds:7.0f} MB/s  {seconds:6.2f} s  {memory:8.0f} MB of memory")
 
@@ -72,7 +72,7 @@ def in_process(name: str, path: Path) -> dict[str, float]:
     return result
 
 
-def measured(name: str, path: Path) -> dict[str, float]:
+def measure(name: str, path: Path) -> dict[str, float]:
     """Time one reader in this process."""
     if name == "polars.read_ndjson":
         import polars  # noqa: F401

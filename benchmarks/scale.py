@@ -1,10 +1,10 @@
-"""How time and memory grow with documents, categories and features, and what that says of larger ones.
+"""Measure how time and memory grow with documents, categories and features.
 
     THRESHER_DATA=FOLDER .venv/bin/python benchmarks/scale.py [--curves documents,categories,features]
         [--largest N] [--markdown FILE]
 
-FOLDER holds reuters21578.tar.xz. Documents are drawn from Reuters' own statistics (`drawn.py`). Each point trains in a
-process of its own, from a file of JSON lines as `thresher train` reads it, and reports seconds and peak memory; the
+FOLDER holds reuters21578.tar.xz. The documents come from `synthetic_documents.py`. Each point trains in its own
+process, from a file of JSON lines as `thresher train` reads it, and reports seconds and peak memory; the
 exponent is that of the straight line through the points on logarithmic axes, from the third on.
 """
 
@@ -22,14 +22,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from drawn import draw, reuters
 from pages import write_between
+from synthetic_documents import draw, reuters
 
 PREDICTED = 2000  # documents to predict at each point
 
 
 class Point(NamedTuple):
-    """What one training took."""
+    """The size, seconds and memory of one training."""
 
     size: int
     documents: int
@@ -42,7 +42,7 @@ class Point(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """What grows: its sizes, and how many documents, categories and settings go with each."""
+    """A quantity that grows: its sizes, and the documents, categories and settings of each size."""
 
     name: str
     sizes: tuple[int, ...]
@@ -93,8 +93,8 @@ def measure(path: Path, settings: dict[str, Any]) -> list[float]:
     from thresher.rows.spilled import SpillingTexts
 
     warm = [document for document, _ in zip(read_documents(str(path)), range(300), strict=False)]
-    few = Categorizer(**settings).fit([found.text for found in warm], [found.categories for found in warm])
-    few.predict([found.text for found in warm])
+    few = Categorizer(**settings).fit([document.text for document in warm], [document.categories for document in warm])
+    few.predict([document.text for document in warm])
     start = time.perf_counter()
     texts, categories = SpillingTexts(limit=32_000_000), []
     for document in read_documents(str(path)):
@@ -122,25 +122,25 @@ def exponent(sizes: list[float], values: list[float]) -> float:
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 
 
-def lines_of(curve: Curve, found: list[Point]) -> list[str]:
+def format_lines(curve: Curve, points_so_far: list[Point]) -> list[str]:
     """Return a curve as a table in Markdown, with the exponents below."""
     lines = [
         f"**{curve.name}**, preset `{curve.preset}`\n",
         "| documents | categories | features | read, s | fit, s | peak, MB | predict, µs a document |",
         "|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    for point in found:
+    for point in points_so_far:
         counts = f"{point.documents:,} | {point.categories:,} | {point.features:,}"
         lines.append(f"| {counts} | {point.read:.1f} | {point.fit:.1f} | {point.peak:,.0f} | {point.predict:.1f} |")
-    late = found[2:] if len(found) > 4 else found
+    late = points_so_far[2:] if len(points_so_far) > 4 else points_so_far
     if len(late) > 1:
         sizes = [float(point.categories if curve.name == "categories" else point.size) for point in late]
-        told = {
+        measures = {
             "read and fit": [point.read + point.fit for point in late],
             "peak memory": [point.peak for point in late],
             "prediction": [point.predict for point in late],
         }
-        slopes = ", ".join(f"{name} {exponent(sizes, values):.2f}" for name, values in told.items())
+        slopes = ", ".join(f"{name} {exponent(sizes, values):.2f}" for name, values in measures.items())
         lines.append(f"\nExponents from {int(sizes[0]):,} {curve.name} on: {slopes}.")
     return [*lines, ""]
 
@@ -160,12 +160,12 @@ def main() -> None:
     lines: list[str] = []
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
         for name in options.curves.split(","):
-            found = []
+            points_so_far = []
             for point in points(CURVES[name], options.largest, Path(folder)):
-                found.append(point)
+                points_so_far.append(point)
                 print(point, flush=True)
-            print("\n".join(lines_of(CURVES[name], found)), flush=True)
-            lines += lines_of(CURVES[name], found)
+            print("\n".join(format_lines(CURVES[name], points_so_far)), flush=True)
+            lines += format_lines(CURVES[name], points_so_far)
     if options.markdown:
         write_between(options.markdown, "scale", "\n".join(lines))
 

@@ -1,4 +1,4 @@
-"""The service under load: requests, batches and corrections at the same time, and a start with a long journal.
+"""Measure the service under load: requests, batches and simultaneous corrections, and a start with a long journal.
 
 .venv/bin/python benchmarks/serving.py [--parts requests,mixed,taught] [--markdown docs/service.md]
 .venv/bin/python benchmarks/serving.py --parts worst [--markdown docs/service.md]
@@ -51,8 +51,8 @@ SHORT = "The lamp outside my house is dark again"
 
 
 @contextmanager
-def served(model: Path) -> Iterator[tuple[str, int]]:
-    """Run the service on a model while the block runs; gives the host and the port."""
+def run_service(model: Path) -> Iterator[tuple[str, int]]:
+    """Run the service on a model while the block runs; yields the host and the port."""
     arguments = ["serve", str(model), "--port", "0", "--token", TOKEN, "--json"]
     with subprocess.Popen([sys.executable, "-m", "thresher", *arguments], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -68,33 +68,33 @@ def wrk(port: int, body: bytes, folder: Path, seconds: int = SECONDS) -> dict[st
     """Ask for the categories of a body again and again; gives requests a second and latencies in milliseconds."""
     (folder / "body.json").write_bytes(body)
     lines = [f'wrk.body = io.open("{folder}/body.json", "rb"):read("*a")']
-    return told_of(started(f"http://127.0.0.1:{port}/v1/categorize", lines, folder / "ask.lua", seconds))
+    return read_report(start_wrk(f"http://127.0.0.1:{port}/v1/categorize", lines, folder / "ask.lua", seconds))
 
 
-def started(url: str, lines: list[str], script: Path, seconds: int) -> subprocess.Popen[str]:
-    """Start to post to an address, in a way that a script says."""
+def start_wrk(url: str, lines: list[str], script: Path, seconds: int) -> subprocess.Popen[str]:
+    """Start wrk with a script that posts to an address."""
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"}
-    told = [f'wrk.headers["{name}"] = "{value}"' for name, value in headers.items()]
-    script.write_text("\n".join(['wrk.method = "POST"', *told, *lines]))
+    setup = [f'wrk.headers["{name}"] = "{value}"' for name, value in headers.items()]
+    script.write_text("\n".join(['wrk.method = "POST"', *setup, *lines]))
     command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", str(script), url]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def told_of(process: subprocess.Popen[str]) -> dict[str, float]:
-    """Return what it told at its end: requests a second, and latencies in milliseconds."""
+def read_report(process: subprocess.Popen[str]) -> dict[str, float]:
+    """Return the report of wrk: requests per second, and latencies in milliseconds."""
     said = process.communicate()[0]
     assert process.returncode == 0, said
     assert "Non-2xx" not in said, said
     units = {"us": 0.001, "ms": 1.0, "s": 1000.0}
-    found = {
+    report = {
         f"p{share}": float(number) * units[unit]
         for share, number, unit in re.findall(r"(\d\d)%\s+([\d.]+)(us|ms|s)", said)
     }
-    return found | {"rate": float(re.findall(r"Requests/sec:\s+([\d.]+)", said)[0])}
+    return report | {"rate": float(re.findall(r"Requests/sec:\s+([\d.]+)", said)[0])}
 
 
 def correct(port: int, seconds: float, times: list[float]) -> None:
-    """Send corrections at a steady rate, one after the other, and keep how long each took."""
+    """Send corrections at a steady rate, one after the other, and record how long each took."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
     documents = list(read_documents("sample:test"))
     start, drawn = time.perf_counter(), random.Random(0)
@@ -116,7 +116,7 @@ def correct(port: int, seconds: float, times: list[float]) -> None:
 
 
 def demo_model(folder: Path) -> Path:
-    """Learn what the demo learns."""
+    """Train the model of the demo."""
     documents = list(read_documents("sample:train"))
     path = folder / "desk.thresher"
     Categorizer().fit([d.content for d in documents], [d.categories for d in documents]).save(path)
@@ -125,15 +125,15 @@ def demo_model(folder: Path) -> Path:
 
 def requests(folder: Path) -> list[list[Any]]:
     """Measure requests with one short document each."""
-    with served(demo_model(folder)) as (_, port):
+    with run_service(demo_model(folder)) as (_, port):
         wrk(port, json.dumps({"text": SHORT}).encode(), folder, 2)
-        found = [wrk(port, json.dumps({"text": SHORT}).encode(), folder) for _ in range(3)]
-    rate, p50, p99 = (median(one[name] for one in found) for name in ("rate", "p50", "p99"))
+        reports = [wrk(port, json.dumps({"text": SHORT}).encode(), folder) for _ in range(3)]
+    rate, p50, p99 = (median(one[name] for one in reports) for name in ("rate", "p50", "p99"))
     return [["one short document a request", f"{rate:,.0f} requests a second", f"{p50:.1f} ms, p99 {p99:.1f} ms"]]
 
 
 def where(folder: Path) -> list[list[Any]]:
-    """Measure what a request takes apart from HTTP: eight at a time, as under load, within this process."""
+    """Measure a request without HTTP: eight at a time, as under load, within this process."""
     service = Service(lambda: JournaledModel(demo_model(folder))).begin()
     service.opening.result()
     rules = Rules(frozenset({"localhost"}), Tokens({TOKEN: Holder("", "admin")}))
@@ -162,12 +162,12 @@ def where(folder: Path) -> list[list[Any]]:
 
     def microseconds(work: Callable[[], Any]) -> float:
         work()
-        found = []
+        times = []
         for _ in range(5):
             start = time.perf_counter()
             work()
-            found.append((time.perf_counter() - start) / (100 * CONNECTIONS) * 1e6)
-        return median(found)
+            times.append((time.perf_counter() - start) / (100 * CONNECTIONS) * 1e6)
+        return median(times)
 
     texts: list[Any] = [SHORT] * CONNECTIONS
     how: dict[str, Any] = {"top": None, "details": False, "explain": False}
@@ -188,10 +188,10 @@ def batches(folder: Path) -> list[list[Any]]:
     """Measure requests with many documents each."""
     texts = [document.text for document in read_documents("sample:test")]
     body = json.dumps({"documents": (texts * (BATCH // len(texts) + 1))[:BATCH]}).encode()
-    with served(demo_model(folder)) as (_, port):
+    with run_service(demo_model(folder)) as (_, port):
         wrk(port, body, folder, 2)
-        found = [wrk(port, body, folder) for _ in range(3)]
-    rate, p50, p99 = (median(one[name] for one in found) for name in ("rate", "p50", "p99"))
+        reports = [wrk(port, body, folder) for _ in range(3)]
+    rate, p50, p99 = (median(one[name] for one in reports) for name in ("rate", "p50", "p99"))
     letters = sum(map(len, texts)) / len(texts)
     what = f"{BATCH} documents a request, of {letters:.0f} letters each"
     return [[what, f"{rate * BATCH:,.0f} documents a second", f"{p50:.1f} ms, p99 {p99:.1f} ms"]]
@@ -200,24 +200,24 @@ def batches(folder: Path) -> list[list[Any]]:
 def mixed(folder: Path) -> list[list[Any]]:
     """Measure requests while corrections are learned."""
     times: list[float] = []
-    with served(demo_model(folder)) as (_, port):
+    with run_service(demo_model(folder)) as (_, port):
         wrk(port, json.dumps({"text": SHORT}).encode(), folder, 2)
         teacher = Thread(target=correct, args=(port, 3 * SECONDS, times))
         teacher.start()
-        found = [wrk(port, json.dumps({"text": SHORT}).encode(), folder, SECONDS - 1) for _ in range(3)]
+        reports = [wrk(port, json.dumps({"text": SHORT}).encode(), folder, SECONDS - 1) for _ in range(3)]
         teacher.join()
-    rate, p50, p99 = (median(one[name] for one in found) for name in ("rate", "p50", "p99"))
+    rate, p50, p99 = (median(one[name] for one in reports) for name in ("rate", "p50", "p99"))
     milliseconds = 1000 * np.array(times)
-    kept = f"{np.median(milliseconds):.1f} ms, p99 {np.quantile(milliseconds, 0.99):.1f} ms"
+    latency = f"{np.median(milliseconds):.1f} ms, p99 {np.quantile(milliseconds, 0.99):.1f} ms"
     what = f"while {RATE} corrections a second are learned"
     return [
         [f"one short document a request, {what}", f"{rate:,.0f} requests a second", f"{p50:.1f} ms, p99 {p99:.1f} ms"],
-        ["those corrections, each durable", f"{len(times):,} in {3 * SECONDS} s", kept],
+        ["those corrections, each durable", f"{len(times):,} in {3 * SECONDS} s", latency],
     ]
 
 
 def taught(folder: Path) -> list[list[Any]]:
-    """Measure how soon the service says that it is well while eight teachers send one correction after the other."""
+    """Measure the latency of /healthz while eight clients send corrections."""
     lines = [
         "local sent = 0",
         "request = function()",
@@ -226,8 +226,8 @@ def taught(folder: Path) -> list[list[Any]]:
         "  return wrk.format(nil, nil, nil, string.format(body, sent, sent))",
         "end",
     ]
-    with served(demo_model(folder)) as (host, port):
-        teachers = started(f"http://127.0.0.1:{port}/v1/corrections", lines, folder / "teach.lua", SECONDS)
+    with run_service(demo_model(folder)) as (host, port):
+        teachers = start_wrk(f"http://127.0.0.1:{port}/v1/corrections", lines, folder / "teach.lua", SECONDS)
         connection, waits = http.client.HTTPConnection(host, port), []
         while teachers.poll() is None:
             begun = time.perf_counter()
@@ -235,11 +235,11 @@ def taught(folder: Path) -> list[list[Any]]:
             connection.getresponse().read()
             waits.append(1000 * (time.perf_counter() - begun))
             time.sleep(0.01)
-        found = told_of(teachers)
+        report = read_report(teachers)
     what = f"{CONNECTIONS} teachers, one correction after the other, each durable"
     latency = f"{np.median(waits):.1f} ms, p99 {np.quantile(waits, 0.99):.1f} ms"
     return [
-        [what, f"{found['rate']:,.0f} corrections a second", f"{found['p50']:.1f} ms, p99 {found['p99']:.1f} ms"],
+        [what, f"{report['rate']:,.0f} corrections a second", f"{report['p50']:.1f} ms, p99 {report['p99']:.1f} ms"],
         ["`/healthz` meanwhile", f"{len(waits):,} times", latency],
     ]
 
@@ -286,14 +286,14 @@ def worst_bodies() -> dict[str, tuple[str, Any]]:
 
 
 def worst(folder: Path) -> list[list[Any]]:
-    """Measure how soon the service says that it is well while the worst requests are sent, one by one and together."""
+    """Measure the latency of /healthz while the worst requests are sent, one by one and together."""
     bodies, rows = worst_bodies(), []
-    with served(many_categories(folder)) as (host, port):
+    with run_service(many_categories(folder)) as (host, port):
         texts = [{"id": str(i), "text": f"lamps {i}"} for i in range(5000)]
         send(host, port, "/v1/documents", json.dumps({"documents": texts}).encode())
         for name, body in [*bodies.items(), ("all of these at the same time", None)]:
             asked = [body] if body is not None else list(bodies.values())
-            waits, times = polled(host, port, asked)
+            waits, times = poll_health(host, port, asked)
             waited = (
                 f"p50 {np.median(waits):.1f} ms, p99 {np.quantile(waits, 0.99):.1f} ms, at most {max(waits):.1f} ms"
             )
@@ -312,7 +312,7 @@ def send(host: str, port: int, path: str, body: bytes | None) -> None:
 
 def repeat(host: str, port: int, asked: list[tuple[str, Any]], seconds: float, times: "Queue[list[float]]") -> None:
     """Send each request again and again, each correction with an id of its own; report how many seconds each took."""
-    end, own = time.perf_counter() + seconds, list[float]()
+    end, seconds_taken = time.perf_counter() + seconds, list[float]()
 
     def send_on(path: str, body: Any) -> None:
         written = None if body is None else json.dumps(body).encode()
@@ -321,17 +321,17 @@ def repeat(host: str, port: int, asked: list[tuple[str, Any]], seconds: float, t
                 written = json.dumps(body | {"id": uuid4().hex}).encode()
             begun = time.perf_counter()
             send(host, port, path, written)
-            own.append(time.perf_counter() - begun)
+            seconds_taken.append(time.perf_counter() - begun)
 
     threads = [Thread(target=send_on, args=one) for one in asked]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    times.put(own)
+    times.put(seconds_taken)
 
 
-def polled(host: str, port: int, asked: list[tuple[str, Any]]) -> tuple[list[float], list[float]]:
+def poll_health(host: str, port: int, asked: list[tuple[str, Any]]) -> tuple[list[float], list[float]]:
     """Ask for /healthz every 20 ms while another process sends requests; returns waits in ms, and their times in s."""
     spawning, waits = get_context("spawn"), list[float]()
     times: Queue[list[float]] = spawning.Queue()
@@ -345,9 +345,9 @@ def polled(host: str, port: int, asked: list[tuple[str, Any]]) -> tuple[list[flo
         waits.append(1000 * (time.perf_counter() - begun))
         time.sleep(0.02)
     connection.close()
-    found = times.get()
+    busy = times.get()
     process.join()
-    return waits, found
+    return waits, busy
 
 
 def restart(folder: Path) -> list[list[Any]]:
@@ -361,15 +361,15 @@ def restart(folder: Path) -> list[list[Any]]:
         if i % 10_000 == 0:
             print(f"{i:,} corrections kept", file=sys.stderr)
     desk.journal.close()  # as a kill would, without the snapshot that a clean end leaves
-    kept = time.perf_counter() - start
+    seconds = time.perf_counter() - start
     times = []
     for _ in range(3):
         start = time.perf_counter()
-        with served(model):
+        with run_service(model):
             times.append(time.perf_counter() - start)
     size = sum(file.stat().st_size for file in Path(f"{model}.journal").iterdir())
     return [[f"a start with {LONG:,} corrections in the journal", f"{median(times):.1f} s",
-             f"{size / 1e6:.0f} MB; kept and learned at {LONG / kept:,.0f} a second"]]  # fmt: skip
+             f"{size / 1e6:.0f} MB; seconds and learned at {LONG / seconds:,.0f} a second"]]  # fmt: skip
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""How fast: raw text to scores, prediction and learning one by one, beside the peers, interleaved in one run.
+"""Compare speed with other libraries: from raw text to scores, prediction, and learning one by one, in turns.
 
     THRESHER_DATA=FOLDER .venv/bin/python benchmarks/speed.py [--rounds N] [--parts NAME,...] [--markdown FILE]
 
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from accuracy import collection_of, truth_of
-from interleaved import interleaved
+from interleaving import time_interleaved
 from pages import write_between
 from peers import PEERS, Collection
 from thresher import Categorizer
@@ -41,7 +41,7 @@ PARTS = ("features", "training", "prediction", "stream", "memory")
 
 
 class Row(NamedTuple):
-    """One line of a table: what ran, its seconds in each round, how much it did, and a remark."""
+    """A row of a table: the name of a system, its seconds in each round, the amount of work, and a remark."""
 
     name: str
     seconds: list[float]
@@ -60,7 +60,7 @@ class Table(NamedTuple):
     def lines(self) -> list[str]:
         """Return the table in Markdown: ratios first."""
         rates = {row.name: row.amount / median(row.seconds) for row in self.rows}
-        found = [
+        lines = [
             f"**{self.title}**\n",
             f"|  | × {self.peer} | {self.unit} a second | slowest | fastest | seconds |  |",
             "|---|---:|---:|---:|---:|---:|---|",
@@ -69,8 +69,8 @@ class Table(NamedTuple):
             rate, seconds = rates[row.name], median(row.seconds)
             spread = f"{row.amount / max(row.seconds):,.0f} | {row.amount / min(row.seconds):,.0f}"
             cells = f"{rate / rates[self.peer]:.1f} | {rate:,.0f} | {spread} | {seconds:.3g} | {row.remark}"
-            found.append(f"| {row.name} | {cells} |")
-        return [*found, ""]
+            lines.append(f"| {row.name} | {cells} |")
+        return [*lines, ""]
 
 
 # -- text to counts ----------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def features(data: Collection, rounds: int) -> Table:
     texts = [document.text for document in data.train]
     parts, amount = [texts[i : i + 500] for i in range(0, len(texts), 500)], sum(map(len, texts)) / 1e6
     peer = "scikit-learn CountVectorizer"
-    seconds = interleaved(
+    seconds = time_interleaved(
         {
             peer: lambda: CountVectorizer().fit_transform(texts),
             "thresher, tokens alone, one thread": lambda: sum(len(tokenize(batch).stops) for batch in parts),
@@ -92,7 +92,7 @@ def features(data: Collection, rounds: int) -> Table:
         },
         rounds,
     )
-    return Table("Tokenising and counting", "MB", peer, [Row(name, found, amount) for name, found in seconds.items()])
+    return Table("Tokenising and counting", "MB", peer, [Row(name, times, amount) for name, times in seconds.items()])
 
 
 # -- raw text in, scores out -------------------------------------------------------------------------------------------
@@ -108,18 +108,18 @@ def training(data: Collection, rounds: int) -> Table:
     }
     systems |= {PEERS[name].name: partial(theirs, name, data) for name in TRAINED}
     counts = {name: Counts(len(data.categories)).update(truth, accepted()) for name, accepted in systems.items()}
-    found = {name: counted.micro().f1 for name, counted in counts.items()}
+    figures = {name: counted.micro().f1 for name, counted in counts.items()}
     slow = {PEERS[name].name: systems.pop(PEERS[name].name) for name in SLOW}
-    seconds = interleaved(systems, rounds) | interleaved(slow, 1, warm_up=False)
+    seconds = time_interleaved(systems, rounds) | time_interleaved(slow, 1, warm_up=False)
     amount = len(data.train) + len(data.test)
-    rows = [Row(name, times, amount, f"micro F1 {100 * found[name]:.1f}") for name, times in seconds.items()]
-    near = [row for row in rows if found[row.name] >= found["thresher paper"] - 0.02 and "thresher" not in row.name]
+    rows = [Row(name, times, amount, f"micro F1 {100 * figures[name]:.1f}") for name, times in seconds.items()]
+    near = [row for row in rows if figures[row.name] >= figures["thresher paper"] - 0.02 and "thresher" not in row.name]
     peer = min(near, key=lambda row: median(row.seconds)).name
-    return Table("Raw text to a trained model to the scores of the test texts", "texts", peer, rows)
+    return Table("Raw text to a train model to the scores of the test texts", "texts", peer, rows)
 
 
 def ours(preset: str, data: Collection) -> Any:
-    """Return what a preset accepts after training."""
+    """Train a preset, and return the categories that it accepts."""
     model = Categorizer(preset=preset)
     model.fit((document.text for document in data.train), [document.categories for document in data.train])
     _, accepted = model.decide(document.text for document in data.test)
@@ -127,7 +127,7 @@ def ours(preset: str, data: Collection) -> Any:
 
 
 def theirs(name: str, data: Collection) -> Any:
-    """Return what a peer accepts after training, by its own threshold."""
+    """Train a peer, and return the categories that it accepts by its own threshold."""
     rows, read = PEERS[name].read(data.train, data.truth)
     return PEERS[name].train(rows, data.truth)(read(data.test)) > 0
 
@@ -143,10 +143,10 @@ def prediction(data: Collection, rounds: int) -> Table:
         preset: Categorizer(preset=preset, n_threads=1).fit([document.text for document in data.train], labels)
         for preset in ("paper", "fast")
     }
-    fast, lines = trained_fasttext(data), [text.replace("\n", " ") for text in texts]
-    vectorizer, classifier = trained_sgd(data)
+    fast, lines = train_fasttext(data), [text.replace("\n", " ") for text in texts]
+    vectorizer, classifier = train_sgd(data)
     peer = "fastText, labels"
-    seconds = interleaved(
+    seconds = time_interleaved(
         {
             peer: lambda: fast.predict(lines, k=-1, threshold=0.5),
             "fastText, all scores": lambda: fast.predict(lines, k=len(data.categories)),
@@ -163,8 +163,8 @@ def prediction(data: Collection, rounds: int) -> Table:
     return Table("Prediction from raw text in batches, one thread each", "texts", peer, rows)
 
 
-def trained_fasttext(data: Collection) -> Any:
-    """Return fastText's model with its usual 5 passes: what it predicts does not matter here, only how fast."""
+def train_fasttext(data: Collection) -> Any:
+    """Return fastText's model with its usual 5 passes: only its speed matters here."""
     import tempfile
 
     import fasttext
@@ -177,7 +177,7 @@ def trained_fasttext(data: Collection) -> Any:
         return fasttext.train_supervised(str(path), loss="ova", lr=0.1, epoch=5, thread=12, verbose=0)
 
 
-def trained_sgd(data: Collection) -> tuple[Any, Any]:
+def train_sgd(data: Collection) -> tuple[Any, Any]:
     """Return a vectoriser and one SGD classifier a category."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import SGDClassifier
@@ -213,12 +213,12 @@ def stream(data: Collection, rounds: int) -> Table:
         river = River(data.categories, before[:300])
         timed.setdefault(peer, []).append(seconds_of(partial(river.stream, later[:BY_RIVER])))
     rows = [Row(name, times[1:], amounts.get(name, len(pairs))) for name, times in timed.items()]
-    told = (
+    remarks = (
         f"{preset} {1e6 * median(times):.0f} µs (nine of ten below {1e6 * np.quantile(times, 0.9):.0f})"
         for preset, times in learns.items()
     )
     title = "A stream: predict, then learn, 90 categories. A single `learn` at the median: "
-    return Table(title + ", ".join(told), "texts", peer, rows)
+    return Table(title + ", ".join(remarks), "texts", peer, rows)
 
 
 def one_by_one(model: Categorizer, pairs: list[tuple[str, Any]]) -> None:
@@ -230,13 +230,13 @@ def one_by_one(model: Categorizer, pairs: list[tuple[str, Any]]) -> None:
 
 def learn_times(model: Categorizer, pairs: list[tuple[str, Any]]) -> list[float]:
     """Return how long each correction took that accepts a document's categories."""
-    found = []
+    times = []
     for text, names in pairs:
         if names:
             start = time.perf_counter()
             model.learn(text, names)
-            found.append(time.perf_counter() - start)
-    return found
+            times.append(time.perf_counter() - start)
+    return times
 
 
 def seconds_of(run: Callable[[], object]) -> float:
@@ -289,11 +289,11 @@ def print_peak(name: str) -> None:
     """Train once on few documents, then on all, and print how far memory went up, and what must be held."""
     data = collection()
     small = data._replace(train=data.train[:500], truth=data.truth[:500])
-    trained(name, small)
+    train(name, small)
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)  # what was freed is not to hide what is taken
     before = forgotten_peak()
-    model = trained(name, data)
+    model = train(name, data)
     above, needed = peak() - before, 0
     if isinstance(model, Categorizer):
         blocks = model.state.learner.get_weights()
@@ -303,7 +303,7 @@ def print_peak(name: str) -> None:
     print(above, needed)
 
 
-def trained(name: str, data: Collection) -> Any:
+def train(name: str, data: Collection) -> Any:
     """Train a preset or a peer."""
     if name in PEERS:
         rows, _ = PEERS[name].read(data.train, data.truth)
@@ -348,10 +348,10 @@ def main() -> None:
     gc.freeze()  # nobody's time is to go into looking through what is loaded
     lines: list[str] = []
     for part in options.parts.split(","):
-        made = globals()[part](data, options.rounds)
-        found = made.lines() if isinstance(made, Table) else made
-        print("\n".join(found), flush=True)
-        lines += found
+        result = globals()[part](data, options.rounds)
+        part_lines = result.lines() if isinstance(result, Table) else result
+        print("\n".join(part_lines), flush=True)
+        lines += part_lines
     if options.markdown:
         write_between(options.markdown, "speed", "\n".join(lines))
 

@@ -1,9 +1,9 @@
-"""How long the command takes to start: `--help`, and the prediction of one document, beside their aims; and why.
+"""Measure how long the command takes to start: `--help`, and the prediction of one document, next to their aims.
 
 python benchmarks/startup.py [--runs 9]
 
 Times are of the CPU, of the user and of the system, the median of several runs with kernels compiled before. Below each
-stand the imports that take most of it, by `python -X importtime`: seconds of a package with all that it imports.
+are the slowest imports, by `python -X importtime`: seconds of a package with all that it imports.
 """
 
 import argparse

@@ -4,7 +4,7 @@
 
 writes each collection to FOLDER as NAME.train.jsonl and NAME.test.jsonl, and prints a table. All come from Debian and
 PyPI through their ordinary clients, as the machine has them set up: apt-get (with folders of its own, so that it needs
-no rights and leaves the system as it is) and pip. What Debian holds depends on its release. Names that start with
+no rights and does not change the system) and pip. What Debian holds depends on its release. Names that start with
 "orange-" are for a last check: nothing may be chosen by results on them.
 
 Texts are distinct and stand in the order of their checksums, which also divides them: about 70 % to train, 30 % to
@@ -71,12 +71,12 @@ def maintainers(folder: Path) -> dict[str, Part]:
 
 def dependencies(folder: Path) -> dict[str, Part]:
     """English descriptions of Debian's packages; the categories are the packages that 20 or more of these depend on."""
-    found = [
+    described = [
         (text, re.findall(r"(?:^|, )([a-z0-9][a-z0-9.+-]+)", fields.get("Depends", "")))
         for fields, text in descriptions(folder, "en")
     ]
-    counts = Counter(name for _, names in found for name in set(names))
-    return by_checksum((text, [name for name in names if counts[name] >= 20]) for text, names in found)
+    counts = Counter(name for _, names in described for name in set(names))
+    return by_checksum((text, [name for name in names if counts[name] >= 20]) for text, names in described)
 
 
 def wordnet(folder: Path) -> dict[str, Part]:
@@ -96,8 +96,8 @@ def foldoc(folder: Path) -> dict[str, Part]:
     for line in index.decode().splitlines():
         start, size = (functools.reduce(lambda n, c: n * 64 + BASE64.index(c), n, 0) for n in line.split("\t")[1:])
         text = articles[start : start + size].decode()
-        if found := subjects.search(text):
-            labels = [" ".join(label.split()) for label in found[1].split(",")]
+        if match := subjects.search(text):
+            labels = [" ".join(label.split()) for label in match[1].split(",")]
             documents.append((subjects.sub("", text, count=1), [label for label in labels if label]))
     return by_checksum(documents)
 
@@ -171,25 +171,25 @@ def by_checksum(documents: Iterable[Document]) -> dict[str, Part]:
 
 def parts(training: Iterable[Document], test: Iterable[Document]) -> dict[str, Part]:
     """Return both parts with distinct texts and the categories that can be learned."""
-    kept = _distinct(training, set())
-    unseen = _distinct(test, {" ".join(text.split()) for text, _ in kept})
-    kept = kept[:TRAINING]
-    counts = Counter(label for _, labels in kept for label in labels)
+    distinct = _distinct(training, set())
+    unseen = _distinct(test, {" ".join(text.split()) for text, _ in distinct})
+    distinct = distinct[:TRAINING]
+    counts = Counter(label for _, labels in distinct for label in labels)
     known = {label for label, count in counts.items() if count > 1}
-    return {"train": _known(kept, known), "test": _known(unseen[:TEST], known)}
+    return {"train": _keep_known(distinct, known), "test": _keep_known(unseen[:TEST], known)}
 
 
 def _distinct(documents: Iterable[Document], seen: set[str]) -> list[Document]:
     """Return the first document of each text not seen before, in the order of checksums; those without labels fall."""
-    found: dict[str, Document] = {}
+    documents_by_text: dict[str, Document] = {}
     for text, labels in documents:
         words = " ".join(text.split())
         if words and labels and words not in seen:
-            found.setdefault(words, (text.strip(), sorted(set(labels))))
-    return sorted(found.values(), key=lambda document: (_checksum(document[0]), document[0]))
+            documents_by_text.setdefault(words, (text.strip(), sorted(set(labels))))
+    return sorted(documents_by_text.values(), key=lambda document: (_checksum(document[0]), document[0]))
 
 
-def _known(documents: list[Document], known: set[str]) -> Part:
+def _keep_known(documents: list[Document], known: set[str]) -> Part:
     """Return texts and labels with known labels alone."""
     rows = [(text, [label for label in labels if label in known]) for text, labels in documents]
     return [text for text, labels in rows if labels], [labels for _, labels in rows if labels]
@@ -237,13 +237,13 @@ def debian_files(folder: Path, package: str, pattern: str) -> Iterator[tuple[str
 
 def apt(folder: Path, *arguments: str) -> str:
     """Return what apt-get prints, with lists of packages of its own, fetched at the first call."""
-    own, settings = folder / "apt", folder / "apt" / "apt.conf"
+    state, settings = folder / "apt", folder / "apt" / "apt.conf"
     command = ["apt-get", "-qq", "-c", str(settings)]
-    own.mkdir(exist_ok=True)
-    settings.write_text(SETTINGS.format(own=own, languages="; ".join(f'"{name}"' for name in LANGUAGES)))
-    if not list(own.glob("state/lists/*Packages*")):
-        (own / "state" / "lists" / "partial").mkdir(parents=True, exist_ok=True)
-        (own / "cache" / "archives" / "partial").mkdir(parents=True, exist_ok=True)
+    state.mkdir(exist_ok=True)
+    settings.write_text(SETTINGS.format(state=state, languages="; ".join(f'"{name}"' for name in LANGUAGES)))
+    if not list(state.glob("state/lists/*Packages*")):
+        (state / "state" / "lists" / "partial").mkdir(parents=True, exist_ok=True)
+        (state / "cache" / "archives" / "partial").mkdir(parents=True, exist_ok=True)
         subprocess.run([*command, "update"], check=True)
     return subprocess.run([*command, *arguments], check=True, stdout=subprocess.PIPE, cwd=folder, text=True).stdout
 

@@ -1,4 +1,4 @@
-"""Training time of the three learners beside scikit-learn's SGD, one vs rest, interleaved in one run.
+"""Compare the training time of three learners with scikit-learn's SGD, one vs rest, in turns.
 
     make bench        or        .venv/bin/python benchmarks/training.py [rounds]
 
@@ -15,8 +15,8 @@ from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
 
-from interleaved import interleaved
-from planted import SIZES, draw_problem
+from interleaving import time_interleaved
+from planted_problem import SIZES, draw_problem
 from thresher import BalancedWinnow, Perceptron, PositiveWinnow
 from thresher.learners.base import MistakeDrivenLearner
 
@@ -39,7 +39,7 @@ def main(rounds: int = 5) -> None:
     }
     systems: dict[str, Callable[[], object]] = {PEER: lambda: OneVsRestClassifier(SGDClassifier(), n_jobs=2).fit(X, Y)}
     systems |= {name: partial(learner.fit, rows, labels) for name, learner in learners.items()}
-    seconds = interleaved(systems, rounds)
+    seconds = time_interleaved(systems, rounds)
     active = len(rows.indices) / len(labels)
     print(f"{len(labels)} rows, {rows.n_features} features, {active:.1f} active, {len(SIZES)} categories")
     print(f"{'':40} {'x peer':>7} {'median':>8} {'least':>8} {'most':>8}   passes  mistakes")

@@ -41,7 +41,7 @@ def toy(n_train: int = 180, n_test: int = 60) -> Collection:
 
 
 def options(*given: str) -> argparse.Namespace:
-    return accuracy.arguments(list(given))
+    return accuracy.parse_arguments(list(given))
 
 
 @pytest.fixture
@@ -55,9 +55,9 @@ def files(tmp_path: Path) -> str:
 @pytest.mark.parametrize("system", [*PRESETS, *INSTALLED])
 def test_every_system_learns_a_separable_collection(system: str) -> None:
     collection = toy()
-    outcome = accuracy.outcome_of(system, collection)
+    outcome = accuracy.run_system(system, collection)
     assert outcome.scores.shape == outcome.accepted.shape == (60, 6)
-    assert accuracy.figures_of(accuracy.judged(outcome, collection))["pooled break-even"] > 0.6
+    assert accuracy.compute_figures(accuracy.judge(outcome, collection))["pooled break-even"] > 0.6
     assert sorted(outcome.seconds) == sorted(accuracy.TIMES)
 
 
@@ -92,7 +92,7 @@ def test_our_features_are_the_rows_that_the_default_preset_learns_from() -> None
 def test_peers_take_the_policy_that_the_presets_take() -> None:
     collection = toy()
     rows, _ = PEERS["linearsvc"].read(collection.train, collection.truth)
-    decisions = peers.tuned(PEERS["linearsvc"].train, rows, collection.truth)
+    decisions = peers.tune(PEERS["linearsvc"].train, rows, collection.truth)
     assert decisions.policy == choose_policy([len(document.categories) for document in collection.train])
 
 
@@ -100,10 +100,10 @@ def test_a_category_that_only_test_documents_have_is_missed_by_everybody() -> No
     known = toy()
     collection = known._replace(test=[document._replace(categories=("new",)) for document in known.test])
     for system in ("paper", "linearsvc"):
-        found = accuracy.judged(accuracy.outcome_of(system, collection), collection)
+        found = accuracy.judge(accuracy.run_system(system, collection), collection)
         assert found.truth[:, 6].all()
         assert not found.accepted[:, 6].any()
-        assert accuracy.figures_of(found)["micro F1"] == 0
+        assert accuracy.compute_figures(found)["micro F1"] == 0
 
 
 def test_validation_holds_out_a_fifth_and_reads_no_test_document(files: str) -> None:

@@ -1,8 +1,8 @@
-"""Documents drawn from Reuters' own statistics, as many and with as many categories as wanted; `scale.py` uses them.
+"""Draw documents from Reuters' statistics, in any number and with any number of categories; used by `scale.py`.
 
 A document is drawn from one of Reuters' training documents: its length, most of its words from it and from another of
 the same topic, the rest from all documents alike. Categories are Reuters' topics, by frequency, as long as there are
-enough; beyond that each topic is split into as many as are needed, and every split has words of its own.
+enough; beyond that each topic is split, and each part has additional words.
 """
 
 from collections.abc import Iterator
@@ -30,12 +30,14 @@ class Drawing(NamedTuple):
 
 def reuters() -> Drawing:
     """Read Reuters' training documents that have topics."""
-    documents = [found for found in read_documents("reuters21578:modapte90:train") if found.categories]
+    documents = [document for document in read_documents("reuters21578:modapte90:train") if document.categories]
     numbers: dict[str, int] = {}
-    tokens = [[numbers.setdefault(word, len(numbers)) for word in found.text.split()] or [0] for found in documents]
+    tokens = [
+        [numbers.setdefault(word, len(numbers)) for word in document.text.split()] or [0] for document in documents
+    ]
     by_topic: dict[str, list[int]] = {}
-    for i, found in enumerate(documents):
-        by_topic.setdefault(found.categories[0], []).append(i)
+    for i, document in enumerate(documents):
+        by_topic.setdefault(document.categories[0], []).append(i)
     topics = [np.array(by_topic[name]) for name in sorted(by_topic, key=lambda name: -len(by_topic[name]))]
     ends = np.cumsum([len(row) for row in tokens])
     return Drawing(list(numbers), np.array([word for row in tokens for word in row]), ends, topics)
@@ -53,11 +55,11 @@ def draw(drawing: Drawing, n_documents: int, n_categories: int, seed: int = 0) -
         others = np.where(generator.random(count) < 1 / 7, generator.choice(n_categories, size=count), chosen)
         for category, other in zip(chosen.tolist(), others.tolist(), strict=True):
             topic = drawing.topics[category % len(drawing.topics)]
-            own, same = generator.choice(topic, size=2)
-            size = int(lengths[own])
+            first, same = generator.choice(topic, size=2)
+            size = int(lengths[first])
             part = generator.random(size)
             spread = generator.random(size)
-            owned = starts[own] + (spread * lengths[own]).astype(np.int64)
+            owned = starts[first] + (spread * lengths[first]).astype(np.int64)
             shared = starts[same] + (spread * lengths[same]).astype(np.int64)
             anywhere = (spread * len(drawing.tokens)).astype(np.int64)
             places = np.where(part < OWN, owned, np.where(part < OWN + TOPIC, shared, anywhere))
@@ -66,12 +68,12 @@ def draw(drawing: Drawing, n_documents: int, n_categories: int, seed: int = 0) -
             split = [label for label in labels if label >= len(drawing.topics)]
             if split:
                 marks = generator.integers(0, N_MARKS, size=max(int(MARKS * size), 2)).tolist()
-                words += [made_up_word(split[i % len(split)] * N_MARKS + mark) for i, mark in enumerate(marks)]
+                words += [make_word(split[i % len(split)] * N_MARKS + mark) for i, mark in enumerate(marks)]
             yield " ".join(words), [f"c{label}" for label in labels]
 
 
-def made_up_word(number: int) -> str:
-    """Return a word that belongs to a number, of four syllables.
+def make_word(number: int) -> str:
+    """Return an invented word of four syllables for a number.
 
     >>> made_up_word(1), made_up_word(2)
     ('zonobeko', 'rezepipo')

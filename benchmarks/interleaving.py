@@ -1,11 +1,11 @@
-"""Several systems timed in one run, turn by turn, so that a busy machine is unfair to none; the benchmarks call it."""
+"""Time several systems in turns, so that a busy machine affects all equally; used by the benchmarks."""
 
 import time
 from collections.abc import Callable, Mapping
 from statistics import median
 
 
-def interleaved(
+def time_interleaved(
     systems: Mapping[str, Callable[[], object]], rounds: int, warm_up: bool = True
 ) -> dict[str, list[float]]:
     """Time every system once a round, after one round that compiles and warms up."""
@@ -20,7 +20,7 @@ def interleaved(
 
 
 def table(seconds: dict[str, list[float]], peer: str, amount: float, unit: str) -> None:
-    """Print each system's speed beside the peer's: ratio first, then amounts a second at the median, least and most."""
+    """Print each system's speed: its ratio to the peer's, then median, minimum and maximum per second."""
     print(f"{'':44} {'x peer':>7} {unit + '/s':>12} {'slowest':>10} {'fastest':>10}")
     for name, times in seconds.items():
         ratio, rate = median(seconds[peer]) / median(times), amount / median(times)

@@ -1,7 +1,7 @@
-"""A made-up problem the size of Reuters ModApte, for timing without the collection; the other benchmarks draw it.
+"""Draw a synthetic problem of the size of Reuters ModApte, for timing without the collection.
 
-Words are distributed by Zipf's law. Each category has Reuters' size and a planted sparse concept: twelve words of its
-own, five of which stand in each of its documents. Two per cent of the labels are moved to another document.
+Words are distributed by Zipf's law. Each category has Reuters' size and a planted sparse concept: twelve words,
+five of which occur in each of its documents. 2 % of the labels are moved to another document.
 """
 
 import numpy as np
@@ -41,13 +41,13 @@ def draw_problem(seed: int = 0) -> tuple[Rows, list[list[int]]]:
 
 
 def _draw_labels(rng: np.random.Generator) -> tuple[list[list[int]], list[list[int]]]:
-    """Return each document's true categories, which its words follow, and the noisy ones that the learner is told."""
+    """Return each document's true categories, which determine its words, and the noisy ones that the learner gets."""
     truth: list[list[int]] = [[] for _ in range(N_ROWS)]
-    told: list[list[int]] = [[] for _ in range(N_ROWS)]
+    noisy: list[list[int]] = [[] for _ in range(N_ROWS)]
     for category, size in enumerate(SIZES):
         for row in rng.choice(N_ROWS, size, replace=False):
             truth[row].append(category)
             moved = int(rng.integers(N_ROWS)) if rng.random() < NOISE else row
-            if category not in told[moved]:
-                told[moved].append(category)
-    return truth, told
+            if category not in noisy[moved]:
+                noisy[moved].append(category)
+    return truth, noisy
