@@ -19,8 +19,8 @@ from thresher.cluster.tasks import Ints, NamedCategories, Size
 from thresher.errors import TextError
 from thresher.kernels.csr import Rows
 from thresher.kernels.mistake_driven import Examples
-from thresher.learners.dense_weights import WIDEST_BLOCK, DenseWeights
-from thresher.learners.sparse_weights import SparseWeights
+from thresher.learners.dense_weights import WIDEST_BLOCK
+from thresher.learners.sparse_weights import LearnerWeights
 from thresher.learners.training import GROUP_WEIGHTS, History, Plan, join_groups
 from thresher.model.factories import fit_to_size, new_features, new_learner
 from thresher.model.fitting import FittedParts, install
@@ -182,9 +182,7 @@ class _Fit:
         size = max(-(-wanted // GROUP) * GROUP, GROUP)
         return [(first, min(first + size, n_categories)) for first in range(0, n_categories, size)]
 
-    def _train(
-        self, examples: Examples, plan: Plan, n_threads: int, report: Any
-    ) -> tuple[DenseWeights | SparseWeights, History]:
+    def _train(self, examples: Examples, plan: Plan, n_threads: int, report: Any) -> tuple[LearnerWeights, History]:
         n_features, memory = examples.rows.n_features, self.model.state.settings.memory
         work = [
             (tasks.train_categories, self.folder, n_features, memory, examples.steps, plan, first, last)

@@ -15,14 +15,14 @@ from thresher.kernels.mistake_driven import Examples
 from thresher.learners.chunks import CHUNK_WORK
 from thresher.learners.dense_weights import DenseWeights
 from thresher.learners.mistake_rule import MistakeRule
-from thresher.learners.sparse_weights import SparseWeights
+from thresher.learners.sparse_weights import LearnerWeights, SparseWeights
 from thresher.learners.training import (
     History,
     Plan,
     Progress,
     Report,
-    Schedule,
     Training,
+    train_once,
     train_sparse,
 )
 from thresher.rows.labels import as_labels, count_categories, count_positives
@@ -30,7 +30,7 @@ from thresher.rows.validation import as_rows, check_numbers, to_strengths
 from thresher.support.parallel import count_threads
 from thresher.support.settings import MAX_NUMBER, document_settings
 
-Train = Callable[[Examples, Plan, int, Report | None], tuple[DenseWeights | SparseWeights, History]]
+Train = Callable[[Examples, Plan, int, Report | None], tuple[LearnerWeights, History]]
 
 
 @document_settings
@@ -61,7 +61,7 @@ class MistakeDrivenLearner(MistakeRule):
     """
 
     def __post_init__(self) -> None:
-        self._weights: DenseWeights | SparseWeights | None = None
+        self._weights: LearnerWeights | None = None
         self._online: tuple[Rule, Steps] | None = None  # cached between single documents
 
     # -- learning ----------------------------------------------------------------------------------------------------
@@ -123,14 +123,14 @@ class MistakeDrivenLearner(MistakeRule):
         count = count_categories(examples.labels, n_categories, 0)
         rule, schedule = self._rule(average_active, revive=False), self._schedule(average_active)
         start, n_threads = self.start_weights(average_active), count_threads(self.n_threads)
-        blocks: DenseWeights | SparseWeights
+        weights: LearnerWeights
         if train is not None or self.sparse:
             plan = Plan(rule, schedule, start, count, self.sparse)
-            blocks, history = (train or train_sparse)(examples, plan, n_threads, progress)
+            weights, history = (train or train_sparse)(examples, plan, n_threads, progress)
         else:
-            blocks = DenseWeights(start, examples.rows.n_features, count, self.block_width)
-            history = Training(examples, rule, schedule, blocks).run(n_threads, progress)
-        self.average_active_, self._weights, self._online = average_active, blocks, None
+            weights = DenseWeights(start, examples.rows.n_features, count, self.block_width)
+            history = Training(examples, rule, schedule, weights).run(n_threads, progress)
+        self.average_active_, self._weights, self._online = average_active, weights, None
         self.mistakes_, self.n_passes_ = history
         self.online_mistakes_ = np.zeros(count, dtype=np.int64)
         self.positives_ = count_positives(examples.labels, count)
@@ -175,12 +175,12 @@ class MistakeDrivenLearner(MistakeRule):
         Rows and labels must be valid, as in `learn_rows`, and all categories must be known. This does not support
         averaged weights, as each step changes all means.
         """
-        blocks, (rule, steps) = self.get_weights(), self._online_rule()
-        blocks.grow(rows.n_features, blocks.n_categories)
-        scores, mistakes = blocks.stream(Examples(rows, labels, steps), rule)
+        weights, (rule, steps) = self.get_weights(), self._online_rule()
+        weights.grow(rows.n_features, weights.n_categories)
+        scores, mistakes = weights.stream(Examples(rows, labels, steps), rule)
         self._limit_untaught(scores)
         self.online_mistakes_ = self.online_mistakes_ + mistakes
-        self.positives_ = self.positives_ + count_positives(labels, blocks.n_categories)
+        self.positives_ = self.positives_ + count_positives(labels, weights.n_categories)
         return scores
 
     def _online_rule(self) -> tuple[Rule, Steps]:
@@ -211,32 +211,30 @@ class MistakeDrivenLearner(MistakeRule):
             rule, steps = self._online_rule()
         examples = Examples(rows, labels, steps)
         long = len(rows.indptr) > 2 and len(rows.indices) * count > CHUNK_WORK
-        blocks = self._first_blocks(average_active, rows) if self._weights is None else self._weights
-        blocks = blocks.copy() if long else blocks
-        known, on_threads = blocks.n_categories, long and isinstance(blocks, DenseWeights)
+        weights = self._make_first_weights(average_active, rows) if self._weights is None else self._weights
+        weights = weights.copy() if long else weights
+        known = weights.n_categories
         try:
-            blocks.grow(rows.n_features, count)
-            if long and isinstance(blocks, DenseWeights):
-                once = Schedule(max_passes=1, shuffle=False, seed=0, discarding=None)
-                training = Training(examples, rule, once, blocks)
-                mistakes: NDArray[np.int64] = training.run(count_threads(self.n_threads), progress).mistakes[0]
+            weights.grow(rows.n_features, count)
+            if long:
+                mistakes = train_once(examples, rule, weights, count_threads(self.n_threads), progress)
             else:
-                mistakes = blocks.learn(examples, rule)
+                mistakes = weights.learn(examples, rule)
         except BaseException:
-            blocks.forget_categories(known)
+            weights.forget_categories(known)
             raise
-        if progress is not None and not on_threads:
+        if progress is not None and not long:
             done = len(rows.indptr) - 1
             progress(Progress(done, done, int(mistakes.sum())))
         if first:
             self.mistakes_ = np.zeros((0, 0), dtype=np.int64)
             self.n_passes_ = self.online_mistakes_ = self.positives_ = np.zeros(0, dtype=np.int64)
-        self._weights, self.average_active_ = blocks, average_active
+        self._weights, self.average_active_ = weights, average_active
         self.online_mistakes_ = _extend(self.online_mistakes_, count) + mistakes
         self.positives_ = _extend(self.positives_, count) + count_positives(labels, count)
         return mistakes
 
-    def _first_blocks(self, average_active: float, rows: Rows) -> DenseWeights | SparseWeights:
+    def _make_first_weights(self, average_active: float, rows: Rows) -> LearnerWeights:
         """Return initial weights for the rows' features, or for none if features of partial_fit count as late."""
         if self.sparse:
             return SparseWeights.empty(self.start_weights(average_active))
@@ -250,21 +248,21 @@ class MistakeDrivenLearner(MistakeRule):
 
         A category without any positive example accepts nothing: its scores are capped at theta.
         """
-        blocks = self.get_weights()
+        weights = self.get_weights()
         checked = as_rows(rows)
-        if checked.n_features != blocks.n_features:
-            raise RowsError(f"rows have {checked.n_features} features, and the learner has {blocks.n_features}")
-        return self._scores(blocks, self.strengths(checked))
+        if checked.n_features != weights.n_features:
+            raise RowsError(f"rows have {checked.n_features} features, and the learner has {weights.n_features}")
+        return self._scores(weights, self.strengths(checked))
 
     def score_rows(self, rows: Rows) -> NDArray[np.float32]:
         """Return the raw scores of `rows` of strengths, which are known to be valid."""
-        blocks = self.get_weights()
-        if rows.n_features > blocks.n_features:
-            raise RowsError(f"rows have {rows.n_features} features, and the learner has {blocks.n_features}")
-        return self._scores(blocks, rows)
+        weights = self.get_weights()
+        if rows.n_features > weights.n_features:
+            raise RowsError(f"rows have {rows.n_features} features, and the learner has {weights.n_features}")
+        return self._scores(weights, rows)
 
-    def _scores(self, blocks: DenseWeights | SparseWeights, strong: Rows) -> NDArray[np.float32]:
-        scores = blocks.score(strong, count_threads(self.n_threads))
+    def _scores(self, weights: LearnerWeights, strong: Rows) -> NDArray[np.float32]:
+        scores = weights.score(strong, count_threads(self.n_threads))
         self._limit_untaught(scores)
         return scores
 
@@ -287,10 +285,10 @@ class MistakeDrivenLearner(MistakeRule):
 
         If `last`, return the weights after the last step instead of their mean.
         """
-        blocks, wanted = self.get_weights(), np.asarray(features)
-        check_numbers("categories", np.array([category]), blocks.n_categories)
-        check_numbers("features", wanted, blocks.n_features)
-        return blocks.category_weights(category, wanted, last)
+        weights, wanted = self.get_weights(), np.asarray(features)
+        check_numbers("categories", np.array([category]), weights.n_categories)
+        check_numbers("features", wanted, weights.n_features)
+        return weights.category_weights(category, wanted, last)
 
     @property
     def is_fitted(self) -> bool:
@@ -349,20 +347,20 @@ class MistakeDrivenLearner(MistakeRule):
         self.online_mistakes_ = self.online_mistakes_.copy()
         self.online_mistakes_[categories] = part.online_mistakes_
 
-    def resume(self, other: "MistakeDrivenLearner", blocks: DenseWeights | SparseWeights | None = None) -> Self:
+    def resume(self, other: "MistakeDrivenLearner", weights: LearnerWeights | None = None) -> Self:
         """Continue from the state of the `other` learner, of the same class, with this learner's parameters.
 
-        The weights are copied, unless `blocks` are given.
+        The weights are copied, unless `weights` are given.
         """
         if type(other) is not type(self):
             raise ParameterError(f"a {type(self).__name__} cannot resume a {type(other).__name__}")
         parameters = self.get_params()
         self.__dict__.update(other.__dict__)
         self.__dict__.update(parameters)
-        self._weights, self._online = other.get_weights().copy() if blocks is None else blocks, None
+        self._weights, self._online = other.get_weights().copy() if weights is None else weights, None
         return self
 
-    def take_weights(self, weights: DenseWeights | SparseWeights) -> None:
+    def take_weights(self, weights: LearnerWeights) -> None:
         """Take `weights` that were read from a file."""
         self._weights = weights
 
@@ -372,7 +370,7 @@ class MistakeDrivenLearner(MistakeRule):
         twin._weights = None if twin._weights is None else twin._weights.view()
         return twin
 
-    def get_weights(self) -> DenseWeights | SparseWeights:
+    def get_weights(self) -> LearnerWeights:
         """Return the weights, or raise a NotFittedError."""
         if self._weights is None:
             raise NotFittedError(

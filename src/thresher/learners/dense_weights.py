@@ -1,7 +1,7 @@
 """Dense weights of a learner's categories, in blocks of lanes: created, grown, trained and read."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,7 @@ class Matrices(NamedTuple):
 class DenseWeights:
     """All weights of a learner, and the number of examples of each category."""
 
+    is_sparse: ClassVar[bool] = False
     _shared = False  # whether other blocks share the memory, so that growing must allocate its own
 
     def __init__(self, start: Start, n_features: int, n_categories: int, width: int | None = None) -> None:
@@ -357,6 +358,34 @@ class DenseWeights:
         """Return the weights used in scores, of shape (features, categories)."""
         now = self._now()
         return now.by_category(now.scoring_weight())
+
+    @property
+    def can_discard(self) -> bool:
+        """Whether the weights can mark a feature as absent from a category."""
+        return bool(self.weights.absent.shape[1] > 0)
+
+    def measure_importance(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the size of each weight used in scores times its feature's factor, (features, categories)."""
+        return np.asarray(np.abs(self.to_matrix().astype(np.float64)) * factors[:, None])
+
+    def keep_important(self, importance: NDArray[np.float64], count: int) -> tuple["DenseWeights", NDArray[np.int64]]:
+        """Return the `count` most important weights, and the numbers of the features that have one.
+
+        The other weights of these features count as discarded.
+        """
+        kept = np.zeros(importance.shape, dtype=np.bool_)
+        kept.reshape(-1)[np.argsort(-importance.reshape(-1), kind="stable")[:count]] = True
+        features = np.flatnonzero(kept.any(axis=1))
+        matrices = self.matrices(list(range(self.n_categories)))
+        weights = Weights._make(array[features] if len(array) else array for array in matrices.weights)
+        dropped = ~kept[features]
+        absent = weights.absent if len(weights.absent) else np.zeros(dropped.shape, dtype=np.uint8)
+        absent[dropped & (absent != LATE)] = DISCARDED
+        weights.weight[dropped] = 0
+        if len(weights.moment):
+            weights.moment[dropped] = 0
+        matrices = Matrices(weights._replace(absent=absent), matrices.examples)
+        return DenseWeights.from_matrices(self.start, matrices), features
 
     def select(self, categories: list[int]) -> "DenseWeights":
         """Return blocks of only some categories, in that order."""

@@ -3,7 +3,7 @@
 Learners hold them if `sparse` is set.
 """
 
-from typing import Any, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +64,13 @@ def join_entries(parts: list[Entries]) -> Entries:
 
 
 class SparseWeights:
-    """All weights of a learner with sparse weights, and the number of examples of each category."""
+    """All weights of a learner with sparse weights, and the number of examples of each category.
+
+    It has the public methods of `DenseWeights` that learners and model files use.
+    """
+
+    is_sparse: ClassVar[bool] = True
+    can_discard: ClassVar[bool] = True
 
     def __init__(self, start: Start, n_features: int, examples: NDArray[np.int64], entries: Entries) -> None:
         self.start, self.n_features, self.examples = start, n_features, examples
@@ -279,6 +285,18 @@ class SparseWeights:
         """Return weights with other entries, sorted by category, for the same features and categories."""
         return SparseWeights(self.start, self.n_features, self.examples.copy(), entries)
 
+    def measure_importance(self, factors: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the size of each weight used in scores times its feature's factor, by category and then by feature."""
+        entries = self.entries(scoring=True)
+        return np.asarray(np.abs(entries.weight.astype(np.float64)) * factors[entries.features])
+
+    def keep_important(self, importance: NDArray[np.float64], count: int) -> tuple["SparseWeights", NDArray[np.int64]]:
+        """Return the `count` most important weights, and the numbers of the features that have one."""
+        entries = self.entries().at(np.sort(np.argsort(-importance, kind="stable")[:count]))
+        features, numbers = np.unique(entries.features, return_inverse=True)
+        entries = entries._replace(features=numbers.astype(np.int32))
+        return SparseWeights(self.start, len(features), self.examples.copy(), entries), features.astype(np.int64)
+
     def select(self, categories: list[int]) -> "SparseWeights":
         """Return the weights of only some categories, in that order."""
         entries = self.entries()
@@ -303,6 +321,9 @@ class SparseWeights:
         result = self.with_entries(both.at(np.lexsort((both.features, both.categories))))
         result.examples[categories[0]] = self.examples[categories].max()
         return result
+
+
+LearnerWeights = DenseWeights | SparseWeights
 
 
 def _new_lists(start: Start, rooms: NDArray[np.int64], counts: NDArray[np.int64]) -> Lists:

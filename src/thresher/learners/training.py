@@ -13,7 +13,7 @@ from thresher.kernels.regularized_winnow import learn_regularized_rows
 from thresher.kernels.shuffle import make_state, shuffle_rows
 from thresher.learners.chunks import split_order
 from thresher.learners.dense_weights import NOT_KEPT, WIDEST_BLOCK, DenseWeights, Matrices, Start
-from thresher.learners.sparse_weights import Entries, SparseWeights, collect_entries, join_entries
+from thresher.learners.sparse_weights import Entries, LearnerWeights, SparseWeights, collect_entries, join_entries
 from thresher.rows.labels import select_labels
 from thresher.rows.spilled import is_spilled, release_rows
 from thresher.support.parallel import thread_pool
@@ -233,6 +233,21 @@ class Training:
         return History(np.maximum(mistakes, 0), (mistakes >= 0).sum(axis=0))
 
 
+def train_once(
+    examples: Examples, rule: Rule, weights: LearnerWeights, n_threads: int, report: Report | None = None
+) -> NDArray[np.int64]:
+    """Make one pass over many rows in the given order, on threads if weights are dense; return the mistakes."""
+    if not isinstance(weights, SparseWeights):
+        once = Schedule(max_passes=1, shuffle=False, seed=0, discarding=None)
+        history = Training(examples, rule, once, weights).run(n_threads, report)
+        return np.asarray(history.mistakes[0])
+    mistakes = weights.learn(examples, rule)
+    if report is not None:
+        n_rows = len(examples.rows.indptr) - 1
+        report(Progress(n_rows, n_rows, int(mistakes.sum())))
+    return mistakes
+
+
 class Trained(NamedTuple):
     """The result of training a group of categories.
 
@@ -273,10 +288,10 @@ def train_group(
 
 def join_groups(
     groups: list[Trained], plan: Plan, n_features: int, width: int | None = None
-) -> tuple[DenseWeights | SparseWeights, History]:
+) -> tuple[LearnerWeights, History]:
     """Return the weights and the history of all categories, joined from those of groups in their order."""
     examples = np.concatenate([group.examples for group in groups])
-    weights: DenseWeights | SparseWeights
+    weights: LearnerWeights
     if plan.sparse:
         entries = [group.weights for group in groups if isinstance(group.weights, Entries)]
         weights = SparseWeights(plan.start, n_features, examples, join_entries(entries))
@@ -293,7 +308,7 @@ def join_groups(
 
 def train_sparse(
     examples: Examples, plan: Plan, n_threads: int, report: Report | None = None
-) -> tuple[DenseWeights | SparseWeights, History]:
+) -> tuple[LearnerWeights, History]:
     """Train groups of categories in blocks, one after another, and keep only the weights of features that were met."""
     n_features, n_categories = examples.rows.n_features, plan.n_categories
     size = max(GROUP_WEIGHTS // max(n_features, 1) // WIDEST_BLOCK, n_threads) * WIDEST_BLOCK

@@ -7,9 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import ParameterError
-from thresher.kernels.dense_weights import DISCARDED, LATE, Weights
-from thresher.learners.dense_weights import DenseWeights, Matrices
-from thresher.learners.sparse_weights import SparseWeights
+from thresher.learners.sparse_weights import LearnerWeights
 from thresher.model.reservoir import Reservoir
 from thresher.model.scoring import strengthen_rows
 from thresher.model.state import ModelState
@@ -53,8 +51,7 @@ def compress(model: ModelState, size: str | int) -> Compression:
     A dropped weight counts as discarded. The reservoir gets a tenth of the size, and the space that is left.
     """
     limit, size_before = parse_size(size), file_size(model)
-    blocks = model.learner.get_weights()
-    if size_before > limit and isinstance(blocks, DenseWeights) and not blocks.weights.absent.shape[1]:
+    if size_before > limit and not model.learner.get_weights().can_discard:
         raise ParameterError.of(
             "late_start", "initial", "it keeps every weight unless features are discarded: train with {late_start=zero}"
         )
@@ -99,48 +96,17 @@ def _importance(model: ModelState) -> NDArray[np.float64]:
 
     The shape is (features, categories). For a sparse model, it is one value per stored weight, by category.
     """
-    weights = model.learner.get_weights()
     roots = np.sqrt(np.maximum(model.features.document_counts, 1).astype(np.float64))
-    if isinstance(weights, SparseWeights):
-        entries = weights.entries(scoring=True)
-        return np.asarray(np.abs(entries.weight.astype(np.float64)) * roots[entries.features])
-    return np.asarray(np.abs(weights.to_matrix().astype(np.float64)) * roots[:, None])
+    return model.learner.get_weights().measure_importance(roots)
 
 
 def _trimmed(model: ModelState, importance: NDArray[np.float64], count: int, limit: int) -> ModelState:
     """Return a model with only the `count` most important weights, and only the features that have one."""
-    blocks = model.learner.get_weights()
-    if isinstance(blocks, SparseWeights):
-        smaller, numbers = _trimmed_entries(blocks, importance, count)
-        return _with(model, smaller, numbers, limit)
-    kept = np.zeros(importance.shape, dtype=np.bool_)
-    kept.reshape(-1)[np.argsort(-importance.reshape(-1), kind="stable")[:count]] = True
-    features = np.flatnonzero(kept.any(axis=1))
-    matrices = blocks.matrices(list(range(blocks.n_categories)))
-    weights = Weights._make(array[features] if len(array) else array for array in matrices.weights)
-    dropped = ~kept[features]
-    absent = weights.absent if len(weights.absent) else np.zeros(dropped.shape, dtype=np.uint8)
-    absent[dropped & (absent != LATE)] = DISCARDED
-    weights.weight[dropped] = 0
-    if len(weights.moment):
-        weights.moment[dropped] = 0
-    matrices = Matrices(weights._replace(absent=absent), matrices.examples)
-    return _with(model, DenseWeights.from_matrices(blocks.start, matrices), features, limit)
+    smaller, features = model.learner.get_weights().keep_important(importance, count)
+    return _with(model, smaller, features, limit)
 
 
-def _trimmed_entries(
-    weights: SparseWeights, importance: NDArray[np.float64], count: int
-) -> tuple[SparseWeights, NDArray[np.int64]]:
-    entries = weights.entries().at(np.sort(np.argsort(-importance, kind="stable")[:count]))
-    features, numbers = np.unique(entries.features, return_inverse=True)
-    entries = entries._replace(features=numbers.astype(np.int32))
-    smaller = SparseWeights(weights.start, len(features), weights.examples.copy(), entries)
-    return smaller, features.astype(np.int64)
-
-
-def _with(
-    model: ModelState, weights: DenseWeights | SparseWeights, features: NDArray[np.int64], limit: int
-) -> ModelState:
+def _with(model: ModelState, weights: LearnerWeights, features: NDArray[np.int64], limit: int) -> ModelState:
     """Return a copy of the model with other weights and only some features."""
     smaller = copy(model)
     smaller.features = copy(model.features)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from thresher.datasets.category_names import check_name
 from thresher.errors import LemmatizerError, ModelFileError, ThresherError, printable
 from thresher.kernels.hash_table import make_keys
-from thresher.learners.sparse_weights import SparseWeights
 from thresher.model.decisions import Decisions
 from thresher.model.factories import fit_to_size, new_features, new_learner
 from thresher.model.reservoir import MAX_SAMPLED, Reservoir, SampledDocument
@@ -66,7 +65,7 @@ def pack(model: ModelState) -> tuple[dict[str, Any], Arrays]:
     arrays |= _pack_reservoir(model.reservoir)
     if model.learner.is_fitted:
         arrays |= pack_learner(model.learner)
-        if isinstance(model.learner.get_weights(), SparseWeights):
+        if model.learner.get_weights().is_sparse:
             packed["sparse"] = True
     return packed, arrays
 
