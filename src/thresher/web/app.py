@@ -30,13 +30,12 @@ def create_app(service: Service, rules: Rules) -> Guard:
         redoc_url=None,
         redirect_slashes=False,
         responses=RESPONSES,
+        exception_handlers=dict.fromkeys(_HANDLED, make_refusal),
         generate_unique_id_function=lambda route: route.name,
     )
     app.router.route_class = Route
     app.state.service = service
     metrics = RequestMetrics()
-    for kind in _HANDLED:
-        app.add_exception_handler(kind, make_refusal)
     categorize.add_routes(app, service)  # first, because routes are matched in order
     categories.add_routes(app, service)
     documents.add_routes(app, service)

@@ -2,18 +2,15 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from thresher.web.access_tokens import Holder, Tokens
 from thresher.web.errors import Problem, as_problem, busy
 from thresher.web.prometheus_metrics import RequestMetrics
 from thresher.web.request_models import MAX_BODY_BYTES
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 DEADLINE = 15.0  # seconds for a whole body, or for the next part of a stream
 MAX_STREAM_BYTES = 2**31  # bytes
@@ -56,11 +53,11 @@ class Rules(NamedTuple):
 class Guard:
     """An ASGI middleware that checks each request."""
 
-    def __init__(self, app: App, rules: Rules, metrics: RequestMetrics) -> None:
+    def __init__(self, app: ASGIApp, rules: Rules, metrics: RequestMetrics) -> None:
         self.app, self.rules, self.metrics = app, rules, metrics
         self._allowances: dict[Holder, tuple[float, float]] = {}
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer or refuse a request."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
@@ -98,7 +95,7 @@ class Guard:
             route = getattr(scope.get("route"), "path", "other")
             self.metrics.count_response(route, status, time.perf_counter() - start)
 
-    def _check(self, scope: MutableMapping[str, Any], headers: dict[bytes, bytes]) -> None:
+    def _check(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
         if sum(name == b"host" for name, _ in scope["headers"]) != 1 or _host(headers) not in self.rules.hosts:
             raise Problem(421, "this service does not answer for that host")
         _check_head(scope["headers"])
@@ -166,13 +163,14 @@ def _check_head(headers: list[tuple[bytes, bytes]]) -> None:
         raise Problem(400, "a header occurs twice")
 
 
-def _is_stream(headers: dict[bytes, bytes]) -> bool:
-    return headers.get(b"content-type", b"").split(b";")[0].strip().lower() == LINES.encode()
+def is_lines(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Return whether a body is JSON lines."""
+    return dict(headers).get(b"content-type", b"").split(b";")[0].strip().lower() == LINES.encode()
 
 
 def _check_length(headers: dict[bytes, bytes]) -> None:
     length = headers.get(b"content-length", b"0")
-    most = MAX_STREAM_BYTES if _is_stream(headers) else MAX_BODY_BYTES
+    most = MAX_STREAM_BYTES if is_lines(headers.items()) else MAX_BODY_BYTES
     if not length.isdigit() or int(length[:20]) > most:
         raise Problem(413, f"a body may have {most:,} bytes")
     if headers.get(b"content-encoding", b"identity").lower() != b"identity":
@@ -189,7 +187,7 @@ def check_kind(headers: Iterable[tuple[bytes, bytes]]) -> None:
 
 def _limit_body(receive: Receive, headers: dict[bytes, bytes]) -> Receive:
     """Return a `receive` that limits the size of a body and the time for it."""
-    stream = _is_stream(headers)
+    stream = is_lines(headers.items())
     most, seen, end = MAX_STREAM_BYTES if stream else MAX_BODY_BYTES, 0, time.monotonic() + DEADLINE
     whole = False
 

@@ -14,7 +14,7 @@ from thresher.text.analysers import Text
 from thresher.web import request_models, response_models
 from thresher.web.description import ANSWER, needs, options_in_query, refer_to, takes_lines_or
 from thresher.web.errors import Problem, as_problem
-from thresher.web.guards import LINES
+from thresher.web.guards import LINES, is_lines
 from thresher.web.micro_batching import Gathering, is_short, letters_of
 from thresher.web.routes.lines import Lines, line_batches, wait_for_first
 from thresher.web.routes.shared import (
@@ -23,7 +23,6 @@ from thresher.web.routes.shared import (
     compute,
     encode,
     encode_documents,
-    is_lines,
     parse_body,
 )
 from thresher.web.service import Service
@@ -49,7 +48,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
     async def categorize(request: Request) -> Response:
         """Return the categories of documents and, if requested, the words that decided."""
         service.check_ready()
-        if is_lines(request):
+        if is_lines(request.scope["headers"]):
             return Lines(await wait_for_first(_stream_answers(service, request)), media_type=LINES)
         options, body = _options(request), await request.body()
         given = await parse_body(service, body, partial(_parse_request, options))

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from thresher.text.analysers import Text
 from thresher.web import request_models, response_models
 from thresher.web.description import links, needs, takes_lines_or
+from thresher.web.guards import is_lines
 from thresher.web.review_order import MAX_LETTERS
 from thresher.web.routes.lines import Batch, line_batches
 from thresher.web.routes.shared import (
@@ -19,7 +20,6 @@ from thresher.web.routes.shared import (
     answer,
     compute,
     encode,
-    is_lines,
     parse_body,
     read_journal,
     write,
@@ -120,7 +120,7 @@ def _add_corrections(service: Service, documents: list[dict[str, Any]], room: in
 
 
 async def _document_batches(request: Request, service: Service) -> AsyncIterator[list[tuple[str | None, Text]]]:
-    if is_lines(request):
+    if is_lines(request.scope["headers"]):
         async for batch in line_batches(request):
             yield await asyncio.wrap_future(service.workers.quick.call(partial(_pairs_of, batch)))
     else:

@@ -23,7 +23,7 @@ from thresher.web import request_models
 from thresher.web.access_tokens import Holder
 from thresher.web.description import role_of
 from thresher.web.errors import Problem, as_problem
-from thresher.web.guards import JSON, LINES, WRITING, check_kind
+from thresher.web.guards import JSON, WRITING, check_kind, is_lines
 from thresher.web.service import Service
 from thresher.web.workers import Workers
 
@@ -73,9 +73,9 @@ class Answer(Response):
             await send({"type": "http.response.body", "body": bytes(body[first : first + _PIECE]), "more_body": rest})
 
 
-def answer(value: Any, status: int = 200) -> Response:
+def answer(value: Any) -> Response:
     """Return a small JSON response."""
-    return Answer(encode(value), status)
+    return Answer(encode(value))
 
 
 def encode(value: Any) -> bytes:
@@ -133,7 +133,7 @@ def _require_room() -> None:
 
 def holder_of(request: Request) -> Holder:
     """Return the token holder of a request."""
-    holder: Holder = request.scope["state"]["holder"]
+    holder: Holder = request.state.holder
     return holder
 
 
@@ -192,18 +192,13 @@ async def _wait_until_left(request: Request) -> None:
             pass
 
 
-def is_lines(request: Request) -> bool:
-    """Return whether a body is JSON lines."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower() == LINES
-
-
 class JsonRequest(Request):
     """A request whose body is an object in strict JSON."""
 
     async def json(self) -> Any:
         """Return the body."""
         if not hasattr(self, "_json"):
-            if is_lines(self):
+            if is_lines(self.scope["headers"]):
                 raise Problem(415, f"this takes {JSON}")
             self._json = await parse_body(self.app.state.service, await self.body(), request_models.parse)
             request_models.check_object(self._json)
