@@ -213,20 +213,16 @@ def served(
     port = listening.getsockname()[1]
     tokens = None if holders is None else Tokens(dict(holders))
     rules = Rules(hosts_of("127.0.0.1", port), tokens, frozenset(origins), rate)
-    made: list[Service] = []
+    service = Service(opened or (lambda: JournaledModel(model)), holdout=holdout)
     failures: list[BaseException] = []
     ready = threading.Event()
     switching = sys.getswitchinterval()
-
-    def make(ended: Callable[[BaseException], None]) -> Service:
-        made.append(Service(opened or (lambda: JournaledModel(model)), holdout=holdout, ended=ended))
-        return made[0]
 
     def run() -> None:
         try:
             with pytest.MonkeyPatch.context() as patched:
                 patched.setattr(server, "Server", _Threaded)
-                server.serve(make, rules, listening, lambda service: ready.set())
+                server.serve(service, rules, listening, lambda service: ready.set())
         except BaseException as error:
             failures.append(error)
         finally:
@@ -240,7 +236,7 @@ def served(
     threaded = _Threaded.running
     assert threaded is not None
     _Threaded.running = None
-    running = Served(f"http://127.0.0.1:{port}", made[0], model, tokens is not None, threaded.config.app.app)  # type: ignore[union-attr]
+    running = Served(f"http://127.0.0.1:{port}", service, model, tokens is not None, threaded.config.app.app)  # type: ignore[union-attr]
     try:
         with watched(port) if polled else nullcontext():
             yield running

@@ -1,7 +1,7 @@
 """`thresher serve`: run the HTTP API and the web page for a model and its journal."""
 
 import os
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -75,6 +75,7 @@ def serve(
     try:
         from thresher.web import server
         from thresher.web.access_tokens import check_token, new_token
+        from thresher.web.service import Service
     except ImportError as error:
         raise MissingPackageError(f"{error.name} is missing (pip install 'thresher[serve]')") from None
     shared = None if no_auth else check_token(token) if token else new_token()
@@ -84,21 +85,19 @@ def serve(
         first, held_out = _prepare(shell, read, given, model, categories, holdout)
         url = f"http://{'localhost' if host in ('0.0.0.0', '::') else f'[{host}]' if ':' in host else host}:{bound}"
 
-        announced: list[Path] = []
+        def open_model() -> "JournaledModel":
+            return _open_model(model, folder, new_journal, journal_anyway, first)
 
-        def ready(service: "Service") -> None:
-            for remark in service.served.journaled_model.remarks:
-                shell.remark(remark)
-            announced.append(server.announce(folder, url, shared))
-            # With a file of tokens, the generated token is only for `journal backup`, and not shown.
-            _announce(shell, url, None if tokens and not token else shared, service)
+        with ExitStack() as announced:
 
-        try:
-            make = _service(model, folder, new_journal, journal_anyway, first, held_out)
-            server.serve(make, rules, listening, ready)
-        finally:
-            for path in announced:
-                path.unlink(missing_ok=True)
+            def announce(service: "Service") -> None:
+                for remark in service.served.journaled_model.remarks:
+                    shell.remark(remark)
+                announced.callback(server.announce(folder, url, shared).unlink, missing_ok=True)
+                # With a file of tokens, the generated token is only for `journal backup`, and not shown.
+                _announce(shell, url, None if tokens and not token else shared, service)
+
+            server.serve(Service(open_model, holdout=held_out), rules, listening, announce)
 
 
 def _announce(shell: Shell, url: str, token: str | None, service: "Service") -> None:
@@ -256,35 +255,23 @@ def _plain_content(content: Any) -> Any:
     return content if isinstance(content, str) else dict(content)
 
 
-def _service(
-    model: Path,
-    folder: Path,
-    new: bool,
-    anyway: bool,
-    first: "Callable[[JournaledModel], None] | None",
-    held_out: "list[Document]",
-) -> "Callable[[Callable[[BaseException], None]], Service]":
-    def opened() -> "JournaledModel":
-        from thresher.journal.journal import Journal
-        from thresher.journal.journaled_model import JournaledModel
+def _open_model(
+    model: Path, folder: Path, new: bool, anyway: bool, first: "Callable[[JournaledModel], None] | None"
+) -> "JournaledModel":
+    """Return the model with its journal, after its first step if it has one."""
+    from thresher.journal.journal import Journal
+    from thresher.journal.journaled_model import JournaledModel
 
-        if not Journal.is_in(folder):
-            model.stat()  # otherwise a journal without a model would be left behind
-        journaled_model = JournaledModel(model, folder, new=True if new else None, anyway=anyway)
-        try:
-            if first is not None:
-                first(journaled_model)
-        except BaseException:
-            journaled_model.close()
-            raise
-        return journaled_model
-
-    def make(ended: "Callable[[BaseException], None]") -> "Service":
-        from thresher.web.service import Service
-
-        return Service(opened, holdout=held_out, ended=ended)
-
-    return make
+    if not Journal.is_in(folder):
+        model.stat()  # otherwise a journal without a model would be left behind
+    journaled_model = JournaledModel(model, folder, new=True if new else None, anyway=anyway)
+    try:
+        if first is not None:
+            first(journaled_model)
+    except BaseException:
+        journaled_model.close()
+        raise
+    return journaled_model
 
 
 def _rules(

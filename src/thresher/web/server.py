@@ -157,7 +157,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
 
 
 def serve(
-    make_service: Callable[[Callable[[BaseException], None]], Service],
+    service: Service,
     rules: Rules,
     listening: socket.socket,
     ready: Callable[[Service], None],
@@ -175,7 +175,7 @@ def serve(
         for one in running:
             one.should_exit = True
 
-    service = make_service(stop)
+    service.on_failure = stop
     config = _new_config(service, rules)
     service.begin()  # only now: it may leave no memory for the routes
 

@@ -59,8 +59,8 @@ class Service:
         until it is done.
     holdout : sequence of Document
         Labelled documents to measure on, never learned.
-    ended : callable
-        Called when the disk fails and the service must stop.
+    on_failure : callable
+        Called with the error when the disk fails and the service must stop; the server sets it.
 
     Attributes
     ----------
@@ -77,9 +77,9 @@ class Service:
         open_model: Callable[[], JournaledModel],
         *,
         holdout: Sequence[Document] = (),
-        ended: Callable[[BaseException], None] = lambda error: None,
+        on_failure: Callable[[BaseException], None] = lambda error: None,
     ) -> None:
-        self._monitor, self._ended = QualityMonitor(holdout), ended
+        self._monitor, self.on_failure = QualityMonitor(holdout), on_failure
         self.state = State.STARTING
         self._journaled_model: JournaledModel | None = None  # before its records are read, `served` is None
         self._served: ServedModel | None = None
@@ -109,7 +109,7 @@ class Service:
         refused = isinstance(error, OSError) and starting  # by the system; the command line reports it
         if isinstance(error, JournalBrokenError) or starting or self._is_stuck():
             self.state = State.BROKEN
-            self._ended(error)
+            self.on_failure(error)
         if isinstance(error, MemoryError):
             _log.warning("there was not enough memory")
         elif not refused and not isinstance(error, Problem | ThresherError):

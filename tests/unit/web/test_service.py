@@ -59,7 +59,7 @@ def test_a_model_that_cannot_be_opened_breaks_the_service(path: Path) -> None:
     def fail() -> JournaledModel:
         raise JournalError("no journal")
 
-    service = Service(fail, ended=errors.append).begin()
+    service = Service(fail, on_failure=errors.append).begin()
     with pytest.raises(JournalError):
         service.opening.result(20)
     assert (service.state, [str(error) for error in errors]) == (State.BROKEN, ["no journal"])
