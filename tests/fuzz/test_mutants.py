@@ -56,7 +56,7 @@ def test_mutants_are_of_every_kind_of_model_and_of_every_kind_of_change() -> Non
     assert len(set(found)) > 350
 
 
-@pytest.mark.parametrize(("name", "first"), [("learner_packing._check_weights", 750), ("packing.require", 0)])
+@pytest.mark.parametrize(("name", "first"), [("learner_packing._check_weights", 750), ("packing.check_arrays", 0)])
 def test_a_check_that_is_left_out_is_found_out(name: str, first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"thresher.model_file.{name}", lambda *_, **__: None)
     with pytest.raises(AssertionError, match=r"mutant \d+: "):

@@ -1,14 +1,65 @@
-"""Checks of the arrays of a model file before anything relies on them."""
+"""The arrays of a model file, and the checks that each must pass before anything relies on it."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import ModelFileError
+from thresher.text.tfidf import IDF_RANGE
 
 Arrays = dict[str, NDArray[Any]]
-MOST_COUNTED = 2**53  # upper limit for counts, so that a model can keep counting and adding
+MAX_COUNT = 2**53 - 1  # so that a model can keep counting and adding
+
+
+class Rule(NamedTuple):
+    """The type of an array, the name of an array of the same length, and the range of the values.
+
+    The values may instead be indices of another array (`index_of`), or the ends of the parts of another (`ends_in`).
+    """
+
+    kind: type
+    as_long_as: str = ""
+    low: float = 0
+    high: float | None = None
+    index_of: str = ""
+    ends_in: str = ""
+    n_dimensions: int = 1
+
+
+_COUNTS = Rule(np.int64, "categories.stops", 0, MAX_COUNT)
+_DECISIONS = Rule(np.float64, "categories.stops")
+_WEIGHTS = Rule(np.float32, "weights.features")
+RULES = {
+    "categories.letters": Rule(np.uint8),
+    "categories.stops": Rule(np.int64, ends_in="categories.letters"),
+    "decisions.rivalry": _DECISIONS,
+    "decisions.slopes": _DECISIONS,
+    "decisions.thresholds": _DECISIONS,
+    "features.documents": Rule(np.int64, "features.stops", 0, MAX_COUNT),
+    "features.idf": Rule(np.float32, "", *IDF_RANGE),
+    "features.letters": Rule(np.uint8),
+    "features.stops": Rule(np.int64, ends_in="features.letters"),
+    "learner.examples": _COUNTS,
+    "learner.mistakes": Rule(np.int64, "", 0, MAX_COUNT, n_dimensions=2),
+    "learner.online_mistakes": _COUNTS,
+    "learner.passes": Rule(np.int64, "", 0, MAX_COUNT),
+    "learner.positives": _COUNTS,
+    "reservoir.complete": Rule(np.bool_, "reservoir.stops"),
+    "reservoir.counts": Rule(np.float32, "reservoir.features", 1, 2**31),
+    "reservoir.features": Rule(np.int32, index_of="features.stops"),
+    "reservoir.label_stops": Rule(np.int64, "reservoir.stops", ends_in="reservoir.labels"),
+    "reservoir.labels": Rule(np.int32, index_of="categories.stops"),
+    "reservoir.stops": Rule(np.int64, ends_in="reservoir.features"),
+    "weights.discarded": Rule(np.uint8),
+    "weights.features": Rule(np.int32, index_of="features.stops"),
+    "weights.late": Rule(np.uint8),
+    "weights.moment": Rule(np.float64, "weights.features"),
+    "weights.negative": _WEIGHTS,
+    "weights.positive": _WEIGHTS,
+    "weights.stops": Rule(np.int64, "categories.stops", ends_in="weights.features"),
+    "weights.weight": _WEIGHTS,
+}
 
 
 def require(fact: Any, otherwise: str) -> None:
@@ -17,30 +68,19 @@ def require(fact: Any, otherwise: str) -> None:
         raise ModelFileError(otherwise)
 
 
-def stops_of(arrays: Arrays, name: str, total: int | None = None) -> NDArray[np.int64]:
-    """Return checked ends: increasing, the last one at the end of the array that they divide."""
-    stops = arrays[f"{name}.stops"]
-    if total is None:
-        letters = arrays[f"{name}.letters"]
-        require(letters.dtype == np.uint8, f"{name}.letters is not a list of letters")
-        total = len(letters)
-    require(stops.dtype == np.int64, f"{name}.stops is not a list of places")
-    ordered = len(stops) == 0 or (stops[0] >= 0 and np.all(stops[1:] >= stops[:-1]))
-    require(ordered, f"{name}.stops is negative or decreases")
-    require((stops[-1] if len(stops) else 0) == total, f"{name}.stops does not end where its letters do")
-    return stops
-
-
-def are_between(numbers: NDArray[Any], low: float, high: float) -> bool:
-    """Return whether these are float32 numbers, all from `low` to `high`."""
-    return numbers.dtype == np.float32 and bool(((numbers >= low) & (numbers <= high)).all())
-
-
-def are_within(numbers: NDArray[Any], count: int) -> bool:
-    """Return whether these are int32 indices below `count`."""
-    return numbers.dtype == np.int32 and (len(numbers) == 0 or bool(0 <= numbers.min() <= numbers.max() < count))
-
-
-def are_counts(counts: NDArray[Any]) -> bool:
-    """Return whether these are counts within the allowed range."""
-    return counts.dtype == np.int64 and bool(((counts >= 0) & (counts < MOST_COUNTED)).all())
+def check_arrays(arrays: Arrays) -> None:
+    """Raise a ModelFileError unless each array is known and its rule in `RULES` holds."""
+    for name, array in arrays.items():
+        require(name in RULES, f"{name} is not an array of a model")
+        rule = RULES[name]
+        is_right = array.dtype == rule.kind and array.ndim == rule.n_dimensions
+        require(is_right, f"{name} has the type {array.dtype} and {array.ndim} dimensions")
+        if rule.as_long_as:
+            require(len(array) == len(arrays[rule.as_long_as]), f"{name} and {rule.as_long_as} differ in length")
+        if rule.ends_in:
+            ends = np.append(0, array)
+            is_division = (ends[1:] >= ends[:-1]).all() and ends[-1] == len(arrays[rule.ends_in])
+            require(is_division, f"{name} does not divide {rule.ends_in}")
+        high = len(arrays[rule.index_of]) - 1 if rule.index_of else rule.high
+        if high is not None and array.size:
+            require(rule.low <= array.min() and array.max() <= high, f"{name} holds a value out of range")

@@ -15,7 +15,7 @@ from thresher.learners import Perceptron
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.learners.dense_weights import DenseWeights, Start
 from thresher.learners.sparse_weights import Entries, SparseWeights
-from thresher.model_file.checks import Arrays, are_counts, are_within, require, stops_of
+from thresher.model_file.checks import Arrays, require
 from thresher.support.memory import require_memory
 from thresher.support.units import measure_machine_memory
 
@@ -112,13 +112,8 @@ def unpack_learner(
 ) -> None:
     """Fill a new learner, whose average number of active features is known, with the packed arrays."""
     start = learner.start_weights(learner.average_active_)
-    features = arrays["weights.features"]
-    stops = stops_of(arrays, "weights", len(features))
-    require(
-        len(stops) == n_categories and are_within(features, n_features), "weights and categories do not fit together"
-    )
+    stops, examples = arrays["weights.stops"], arrays["learner.examples"]
     categories = np.repeat(np.arange(n_categories, dtype=np.int32), np.diff(stops, prepend=0))
-    examples = _counts(arrays, "examples", n_categories)
     for name in _kept_arrays(start.balanced, start.average):
         # A moment divided by the number of examples gives a mean weight, within the limits of weights.
         largest = 4 * float(LARGEST_WEIGHT) * examples[categories] if name == "moment" else LARGEST_WEIGHT
@@ -133,11 +128,8 @@ def unpack_learner(
 
 
 def _check_weights(name: str, arrays: Arrays, largest: Any, signed: bool) -> None:
-    values, kind = arrays[f"weights.{name}"], np.float64 if name == "moment" else np.float32
-    same = values.dtype == kind and values.shape == arrays["weights.features"].shape
-    require(same, f"weights.{name} has the wrong shape")
-    require(np.isfinite(values).all(), f"weights.{name} holds NaN or infinity")
-    require((np.abs(values) <= largest).all(), f"weights.{name} is out of range")
+    values = arrays[f"weights.{name}"]
+    require((np.abs(values) <= largest).all(), f"weights.{name} holds NaN or a value out of range")
     require(signed or (values > 0).all(), f"weights.{name} holds a negative weight, and Winnow has none")
 
 
@@ -160,9 +152,7 @@ def _unpack_blocks(
     """Return the weights, unpacked block by block, so that little extra memory is needed."""
     size = -(-n_features * n_categories // 8)
     for name in ("discarded", "late"):
-        bits = arrays[f"weights.{name}"]
-        whole = bits.dtype == np.uint8 and len(bits) == size
-        require(whole, "the bits of absent features are too few or many")
+        require(len(arrays[f"weights.{name}"]) == size, f"weights.{name} has the wrong length")
     _check_memory(start, n_features, n_categories)
     blocks = DenseWeights(start, n_features, n_categories, width)
     for name, kind in (("discarded", DISCARDED), ("late", LATE)):
@@ -185,7 +175,7 @@ def _unpack_bits(blocks: DenseWeights, bits: NDArray[np.uint8], kind: int) -> No
     """Mark the features that are absent in one way (`kind`)."""
     n_features, n_categories, absent = blocks.n_features, blocks.n_categories, blocks.weights.absent
     if not absent.shape[1]:
-        require(not bits.any(), "features are dropped that cannot be")
+        require(not bits.any(), "features are absent although this learner keeps all")
         return
     for some in _stretches(n_features, n_categories):
         shape = some.stop - some.start, n_categories
@@ -204,17 +194,8 @@ def _check_memory(start: Start, n_features: int, n_categories: int) -> None:
 
 
 def _unpack_counts(learner: Any, arrays: Arrays, n_categories: int) -> None:
-    learner.positives_ = _counts(arrays, "positives", n_categories)
-    learner.online_mistakes_ = _counts(arrays, "online_mistakes", n_categories)
+    learner.positives_, learner.online_mistakes_ = arrays["learner.positives"], arrays["learner.online_mistakes"]
     passes, mistakes = arrays["learner.passes"], arrays["learner.mistakes"]
-    require(are_counts(passes) and are_counts(mistakes), "passes or mistakes are not numbers from 0")
-    require(len(passes) <= n_categories, "passes and categories differ in number")
-    require(mistakes.shape[1] == len(passes), "mistakes and passes differ in number")
+    require(len(passes) <= n_categories, "there are more passes than categories")
+    require(mistakes.shape[1] == len(passes), "learner.mistakes and learner.passes differ in length")
     learner.n_passes_, learner.mistakes_ = passes, mistakes
-
-
-def _counts(arrays: Arrays, name: str, n_categories: int) -> NDArray[np.int64]:
-    counts = arrays[f"learner.{name}"]
-    require(counts.shape == (n_categories,), f"learner.{name} has the wrong shape")
-    require(are_counts(counts), f"learner.{name} holds values that are not counts")
-    return counts

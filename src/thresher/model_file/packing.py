@@ -17,13 +17,12 @@ from thresher.model.reservoir import MAX_SAMPLED, Reservoir, SampledDocument
 from thresher.model.selection import Trial
 from thresher.model.settings import CHOOSABLE, WEIGHED
 from thresher.model.state import ModelState
-from thresher.model_file.checks import MOST_COUNTED, Arrays, are_between, are_counts, are_within, require, stops_of
+from thresher.model_file.checks import MAX_COUNT, Arrays, check_arrays, require
 from thresher.model_file.header import canonical_json
 from thresher.model_file.learner_packing import pack_learner, unpack_learner
 from thresher.text.analysers import Analyser
 from thresher.text.feature_checks import CONSTANT
 from thresher.text.lemmas import list_lemmatizers
-from thresher.text.tfidf import IDF_RANGE
 from thresher.text.token_features import gather_names
 from thresher.text.tokens import decode_names, make_tokens
 from thresher.text.vocabulary import Vocabulary
@@ -138,32 +137,28 @@ def unpack_settings(packed: Mapping[str, Any], analyser: Any = None) -> dict[str
 
 def unpack(packed: Mapping[str, Any], arrays: Arrays, model: ModelState) -> None:
     """Fill a new model with packed settings and arrays, after checking that they are consistent."""
-    for name, array in arrays.items():
-        require(array.ndim == (2 if name == "learner.mistakes" else 1), f"{name} has {array.ndim} dimensions")
+    check_arrays(arrays)
     if "choices" in packed:
         _unpack_choices(model, packed["choices"])
     _unpack_features(model, packed, arrays)
-    model.categories = decode_names(arrays["categories.letters"], stops_of(arrays, "categories"))
+    model.categories = decode_names(arrays["categories.letters"], arrays["categories.stops"])
     for name in model.categories:
         check_name(name)
     require(len(set(model.categories)) == len(model.categories), "two categories have the same name")
     thresholds, slopes = arrays["decisions.thresholds"], arrays["decisions.slopes"]
     rivalry = arrays.get("decisions.rivalry", np.zeros(len(thresholds)))
-    numbers = {array.dtype for array in (thresholds, slopes, rivalry)} == {np.dtype(np.float64)}
-    require(numbers, "thresholds, slopes or rivalry are not numbers")
     model.decisions = Decisions(thresholds, slopes, rivalry, packed["policy"])
-    require(len(model.decisions.thresholds) == len(model.categories), "thresholds and categories differ in number")
     model.reservoir = _unpack_reservoir(arrays, int(packed["documents_seen"]), model)
     if packed["fitted"] is True:
         _unpack_learner(model, packed, arrays)
     else:
-        require(packed["fitted"] is False, "whether it has weights is neither true nor false")
+        require(packed["fitted"] is False, "`fitted` is neither true nor false")
 
 
 def _unpack_choices(model: ModelState, packed: Mapping[str, Any]) -> None:
     given, chosen, trials = packed["given"], packed["chosen"], packed["trials"]
-    require(isinstance(given, list) and set(given) <= CHOOSABLE, "the settings given are not such as may be chosen")
-    require(isinstance(chosen, dict) and chosen.keys() <= CHOOSABLE, "a setting was chosen that may not be")
+    require(isinstance(given, list) and set(given) <= CHOOSABLE, "a setting is given that trials may not choose")
+    require(isinstance(chosen, dict) and chosen.keys() <= CHOOSABLE, "a setting was chosen that trials may not choose")
     require(isinstance(trials, list) and len(trials) % 2 == 0 and all(map(_is_trial, trials)), "a trial is malformed")
     settings = model.settings.replace(chosen)
     model.given, model.chosen = frozenset(given), chosen
@@ -182,7 +177,7 @@ def _is_trial(trial: Any) -> bool:
 def unpack_lemmatizers(about: Mapping[str, Any], model: ModelState) -> None:
     """Take the versions of the lemmatizers, which are not part of the digest; files of 0.1 do not have them."""
     found = about.get("lemmatizers", "")
-    require(isinstance(found, str), "the lemmatizers are not a text")
+    require(isinstance(found, str), "`lemmatizers` is not a text")
     model.lemmatizers = printable(found[:_LONGEST_LINE])
 
 
@@ -205,7 +200,7 @@ def check_same(packed: Mapping[str, Any], arrays: Arrays, model: ModelState) -> 
     require(own.keys() == arrays.keys(), "the arrays are not those of a model")
     for name, array in own.items():
         same = array.dtype == arrays[name].dtype and array.shape == arrays[name].shape
-        require(same and _same_bytes(array, arrays[name]), f"{name} is not what a model would hold")
+        require(same and _same_bytes(array, arrays[name]), f"{name} differs from what the model would be saved as")
 
 
 def _same_bytes(one: NDArray[Any], other: NDArray[Any]) -> bool:
@@ -220,26 +215,23 @@ def _tuple(value: Any) -> Any:
 
 
 def _unpack_features(model: ModelState, packed: Mapping[str, Any], arrays: Arrays) -> None:
-    letters, stops = arrays["features.letters"], stops_of(arrays, "features")
+    letters, stops = arrays["features.letters"], arrays["features.stops"]
     constant = model.features.has_constant
     _check_names(letters, stops)
     model.features.vocabulary = Vocabulary.from_names(letters, stops, model.features.vocabulary.most)
     first = int(constant and model.features.has_constant)
-    require(not _holds(model.features.vocabulary, CONSTANT, first), "a feature has the name of the constant one")
+    require(not _holds(model.features.vocabulary, CONSTANT, first), "a feature has the name of the constant feature")
     model.features.n_documents = int(packed["n_documents"])
     model.features.document_counts = arrays["features.documents"]
     model.idf = arrays["features.idf"]
     require(
-        0 <= packed["n_documents"] <= packed["documents_seen"] < MOST_COUNTED,
+        0 <= packed["n_documents"] <= packed["documents_seen"] <= MAX_COUNT,
         "the numbers of documents are out of range",
     )
     counts = model.features.document_counts
-    require(are_counts(counts), "the documents of a feature are not a number")
-    require(bool((counts <= packed["n_documents"]).all()), "a feature is in more documents than there were")
-    require(len(model.features.document_counts) == len(stops), "features and their documents differ in number")
+    require((counts <= packed["n_documents"]).all(), "a feature is in more documents than there were")
     fitted = model.settings.strength in WEIGHED and packed["n_documents"] > 0
     require(len(model.idf) == (len(stops) if fitted else 0), "features and their idf differ in number")
-    require(are_between(model.idf, *IDF_RANGE), "an idf is out of range")
 
 
 def _check_names(letters: NDArray[np.uint8], stops: NDArray[np.int64]) -> None:
@@ -252,7 +244,7 @@ def _check_names(letters: NDArray[np.uint8], stops: NDArray[np.int64]) -> None:
     starts = np.append(0, stops[:-1])
     require(bool((starts < stops).all()), "a feature has no name")
     letters.tobytes().decode()
-    require(bool((letters[starts] & 0xC0 != 0x80).all()), "the name of a feature begins in the midst of a letter")
+    require(bool((letters[starts] & 0xC0 != 0x80).all()), "the name of a feature begins inside a character")
     keys, rests = np.empty(len(stops), dtype=np.int64), np.empty(len(stops), dtype=np.int64)
     make_keys(letters, stops, keys, rests)
     order = np.lexsort((rests, keys))
@@ -268,32 +260,25 @@ def _holds(vocabulary: Vocabulary, name: str, first: int) -> bool:
 
 def _unpack_reservoir(arrays: Arrays, seen: int, model: ModelState) -> Reservoir:
     features, counts, labels = (arrays[f"reservoir.{name}"] for name in ("features", "counts", "labels"))
-    stops = stops_of(arrays, "reservoir", len(features))
-    label_stops = stops_of({"l.stops": arrays["reservoir.label_stops"]}, "l", len(labels))
-    require(len(counts) == len(features) and len(label_stops) == len(stops), "the documents kept do not fit together")
-    require(len(stops) <= MAX_SAMPLED, f"more than {MAX_SAMPLED} documents are kept")
-    require(are_within(features, model.features.vocabulary.count), "a document kept has an unknown feature")
-    require(are_within(labels, len(model.categories)), "a document kept has an unknown category")
-    require(are_between(counts, 1, 2**31), "a count of a document kept is out of range")
+    stops, label_stops, complete = (arrays[f"reservoir.{name}"] for name in ("stops", "label_stops", "complete"))
+    require(len(stops) <= MAX_SAMPLED, f"the reservoir has more than {MAX_SAMPLED} documents")
     constant = model.features.has_constant and bool((features == 0).any())
-    require(not constant, "a document kept has the constant feature, which no text has")
-    complete = arrays["reservoir.complete"]
-    require(complete.dtype == np.bool_ and complete.shape == stops.shape, "the documents kept do not fit together")
+    require(not constant, "a document in the reservoir has the constant feature, which texts do not have")
     starts, label_starts = np.append(0, stops), np.append(0, label_stops)
     documents = []
     for i in range(len(stops)):
         own, judged = slice(starts[i], stops[i]), slice(label_starts[i], label_stops[i])
-        require((np.diff(features[own]) > 0).all(), "a document kept has features out of order")
+        require((np.diff(features[own]) > 0).all(), "a document in the reservoir has features out of order")
         categories = frozenset(labels[judged].tolist())
         documents.append(SampledDocument(features[own], counts[own], categories, bool(complete[i])))
-    require(len(documents) <= seen, "more documents are kept than were seen")
+    require(len(documents) <= seen, "the reservoir has more documents than were seen")
     return Reservoir(documents, seen)
 
 
 def _unpack_learner(model: ModelState, packed: Mapping[str, Any], arrays: Arrays) -> None:
     n_features, n_categories = model.features.vocabulary.count, len(model.categories)
     sparse = packed.get("sparse", False)
-    require(isinstance(sparse, bool), "sparse is neither true nor false")
+    require(isinstance(sparse, bool), "`sparse` is neither true nor false")
     settings = model.settings.replace(model.chosen | {"sparse": sparse})
     learner = new_learner(fit_to_size(settings, n_features, n_categories))
     learner.average_active_ = float(packed["average_active"])

@@ -157,10 +157,10 @@ def rows_of(features: set[int]) -> Rows:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda p, a: p | {"sparse": 1}, "sparse is neither true nor false"),
+        (lambda p, a: p | {"sparse": 1}, "`sparse` is neither true nor false"),
         (lambda p, a: a["weights.features"].__setitem__(slice(0, 2), a["weights.features"][1::-1].copy()), "order"),
         (lambda p, a: a["weights.positive"].__setitem__(0, np.nan), "NaN"),
-        (lambda p, a: a["weights.features"].__setitem__(0, 10**6), "do not fit together"),
+        (lambda p, a: a["weights.features"].__setitem__(0, 10**6), "weights.features holds a value out of range"),
     ],
 )
 def test_a_file_that_makes_no_sense_is_refused(change: Any, message: str, tmp_path: Path) -> None:

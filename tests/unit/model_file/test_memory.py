@@ -129,7 +129,7 @@ def test_more_documents_than_a_model_keeps_are_refused_soon(tmp_path: Path) -> N
     for count in (MAX_SAMPLED + 1, 10**6):
         none = np.zeros(count, dtype=np.int64)
         kept = {"reservoir.stops": none, "reservoir.label_stops": none, "reservoir.complete": none == 0}
-        refused(tmp_path / "m", (settings | {"documents_seen": 10**9}, arrays | kept), "documents are kept")
+        refused(tmp_path / "m", (settings | {"documents_seen": 10**9}, arrays | kept), "the reservoir has more than")
 
 
 def test_a_name_again_and_again_is_refused_soon(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_fewer_bits_than_cells_are_refused_soon(tmp_path: Path) -> None:
     bits = {f"weights.{name}": np.zeros(10, dtype=np.uint8) for name in ("discarded", "late")}
     dense = {name: value for name, value in settings.items() if name != "sparse"}
     dense["settings"] = {name: value for name, value in dense["settings"].items() if name != "sparse"}
-    refused(tmp_path / "m", (dense, arrays | bits), "bits of absent features")
+    refused(tmp_path / "m", (dense, arrays | bits), "weights.discarded has the wrong length")
 
 
 def peak() -> int:
