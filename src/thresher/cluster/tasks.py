@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from thresher.cluster import shared_arrays
 from thresher.cluster.partitions import as_documents
-from thresher.datasets.category_names import sorted_names
+from thresher.datasets.category_names import normalize_categories
 from thresher.datasets.document import Document
 from thresher.kernels.csr import Labels, Rows
 from thresher.kernels.dense_weights import Steps
@@ -58,7 +58,7 @@ class _CategoryCollector:
     def collect(self, documents: Iterable[Document]) -> Iterator[Document]:
         """Yield the documents."""
         for document in documents:
-            for name in sorted_names(document.categories):
+            for name in normalize_categories(document.categories):
                 self._found.append(self._numbers.setdefault(name, len(self._numbers)))
             self._ends.append(len(self._found))
             yield document

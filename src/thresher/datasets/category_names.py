@@ -12,9 +12,23 @@ MAX_NAME_LENGTH = 200
 def normalize_categories(entry: Any) -> list[str]:
     """Return the sorted, unique categories of a text from one name or a collection of names.
 
+    Results for tuples are cached, as few of them differ in a corpus.
+
     >>> normalize_categories("grain"), normalize_categories({"wheat", "grain"})
     (['grain'], ['grain', 'wheat'])
     """
+    try:
+        return list(_normalize_tuple(entry)) if type(entry) is tuple else _normalize(entry)
+    except TypeError:  # an unhashable entry is not a name either, and raises the right error here
+        return _normalize(entry)
+
+
+@lru_cache(maxsize=2**12)
+def _normalize_tuple(names: tuple[Any, ...]) -> tuple[str, ...]:
+    return tuple(_normalize(names))
+
+
+def _normalize(entry: Any) -> list[str]:
     if isinstance(entry, str):
         entry = [entry]
     if isinstance(entry, Mapping) or not isinstance(entry, Iterable):
@@ -33,20 +47,7 @@ def normalize_each(entries: Any) -> list[list[str]]:
         raise TextError(
             "categories must hold an entry for each text, and this is a single one", hint="put it into a list"
         )
-    return [list(sorted_names(entry)) for entry in entries]
-
-
-def sorted_names(entry: Any) -> tuple[str, ...]:
-    """Return the categories of a text as `normalize_categories` does; results for tuples are cached, as few differ."""
-    try:
-        return _sorted_names(entry) if type(entry) is tuple else tuple(normalize_categories(entry))
-    except TypeError:  # an unhashable entry is not a name either, and raises the right error here
-        return tuple(normalize_categories(entry))
-
-
-@lru_cache(maxsize=2**12)
-def _sorted_names(names: tuple[Any, ...]) -> tuple[str, ...]:
-    return tuple(normalize_categories(names))
+    return [normalize_categories(entry) for entry in entries]
 
 
 @lru_cache(maxsize=2**16)

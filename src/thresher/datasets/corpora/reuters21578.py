@@ -179,7 +179,10 @@ def select(documents: list[Document], split: str) -> list[Document]:
     if name == base:
         return chosen
     shared = _collect_topics(select(documents, "modapte:train")) & _collect_topics(select(documents, "modapte:test"))
-    restricted = [document._replace(categories=_only(document.categories, shared)) for document in chosen]
+    restricted = [
+        document._replace(categories=tuple(name for name in document.categories if name in shared))
+        for document in chosen
+    ]
     return [document for document in restricted if document.categories] if name == "aptemod" else restricted
 
 
@@ -194,10 +197,6 @@ def _find_part(document: Document, split: str) -> str:
 
 def _collect_topics(documents: Iterable[Document]) -> set[str]:
     return {category for document in documents for category in document.categories}
-
-
-def _only(categories: tuple[str, ...], allowed: set[str]) -> tuple[str, ...]:
-    return tuple(category for category in categories if category in allowed)
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
