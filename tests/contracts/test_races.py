@@ -258,7 +258,7 @@ def test_a_look_that_fails_leaves_what_another_thread_has_taken_up() -> None:
     known = features.vocabulary.count
 
     def failing(_: str) -> list[str]:
-        features.vocabulary.numbers(tokenize(["brandnew word"]))  # as another thread would meanwhile
+        features.vocabulary.look_up(tokenize(["brandnew word"]))  # as another thread would meanwhile
         raise TextError("no text")
 
     whole, features.analyser.functions = features.analyser.functions, [failing]

@@ -115,8 +115,8 @@ class Cluster:
                 raise ClusterError(
                     "the scheduler has no workers", hint="start some with: dask worker ADDRESS"
                 ) from None
-        found = self.client.run(importlib.metadata.version, "thresher", on_error="return")
-        for worker, version in found.items():
+        versions = self.client.run(importlib.metadata.version, "thresher", on_error="return")
+        for worker, version in versions.items():
             if isinstance(version, Exception):
                 raise ClusterError(
                     f"worker {worker} has no thresher", hint=f"pip install thresher=={__version__} there"
@@ -155,11 +155,11 @@ class Cluster:
             for i, (function, *arguments) in enumerate(work)
         ]
         places = {future.key: i for i, future in enumerate(futures)}
-        found: list[Any] = [None] * len(futures)
+        results: list[Any] = [None] * len(futures)
         try:
             # Fetch each result as soon as it is done, so that workers hold no results, and lose none when they die.
             for done, (future, result) in enumerate(as_completed(futures, with_results=True), 1):
-                found[places[future.key]] = result
+                results[places[future.key]] = result
                 future.release()
                 if report is not None:
                     report(done, len(futures))
@@ -167,7 +167,7 @@ class Cluster:
             raise ClusterError(f"the cluster gave up on {name}: {str(error).splitlines()[0][:200]}") from None
         finally:
             self.client.cancel(futures)
-        return found
+        return results
 
     def peaks(self) -> dict[str, int]:
         """Return the peak memory of each worker, in bytes."""
@@ -193,8 +193,8 @@ def tls_security(
         The client's certificate, signed by the same authority, and its key. Default: `distributed.comm.tls.client.cert`
         and `distributed.comm.tls.client.key`.
     """
-    given = {"tls_ca_file": ca, "tls_client_cert": cert, "tls_client_key": key}
-    files = {name: str(path) for name, path in given.items() if path is not None}
+    paths = {"tls_ca_file": ca, "tls_client_cert": cert, "tls_client_key": key}
+    files = {name: str(path) for name, path in paths.items() if path is not None}
     return Security(require_encryption=True, **files)
 
 

@@ -77,25 +77,25 @@ def as_documents(part: Any) -> Iterable[Document]:
     return map(_document, part)
 
 
-def _cell(found: Any) -> Any:
+def _cell(cell: Any) -> Any:
     """Return the categories in a dataframe's cell: a list, or a text with | as the separator."""
-    if not isinstance(found, str):
-        return found
-    if found.startswith("["):
+    if not isinstance(cell, str):
+        return cell
+    if cell.startswith("["):
         advice = "dask.config.set({'dataframe.convert-string': False}) keeps them"
         raise DataError("the lists in the column categories have become texts", hint=advice)
-    return [name.strip() for name in found.split("|") if name.strip()]
+    return [name.strip() for name in cell.split("|") if name.strip()]
 
 
-def _document(given: Any) -> Document:
-    if isinstance(given, Document):
-        return given
-    if isinstance(given, str):
-        return Document(given)
-    if isinstance(given, Mapping):
-        text, categories = given["text"], given.get("categories", ())
+def _document(item: Any) -> Document:
+    if isinstance(item, Document):
+        return item
+    if isinstance(item, str):
+        return Document(item)
+    if isinstance(item, Mapping):
+        text, categories = item["text"], item.get("categories", ())
     else:
-        text, categories = given
+        text, categories = item
     names = (categories,) if isinstance(categories, str) else tuple(categories)
     if isinstance(text, Mapping):
         return Document("\n".join(text.values()), names, fields=dict(text))

@@ -73,10 +73,10 @@ def evaluate(
     path = Path(model).absolute()
     cluster.check(path)
     work = [(_judge_part, str(path), part) for part in cluster.taken(parts)]
-    found = cluster.gather("evaluate", work, report_steps("evaluate", progress))
-    ids = _renumber([part[0] for part in found])
-    categories = [names for part in found for names in part[1]]
-    scores, accepted = (np.concatenate([part[i] for part in found]) for i in (2, 3))
+    parts_judged = cluster.gather("evaluate", work, report_steps("evaluate", progress))
+    ids = _renumber([part[0] for part in parts_judged])
+    categories = [names for part in parts_judged for names in part[1]]
+    scores, accepted = (np.concatenate([part[i] for part in parts_judged]) for i in (2, 3))
     return assemble(Categorizer.load(path).categories, ids, categories, scores, accepted)
 
 
@@ -102,9 +102,11 @@ def _predict_part(model: str, part: Any, path: Path, format: str, top: int | Non
     if path.exists():
         return -1
     categorizer = _load(model, os.stat(model).st_mtime_ns)  # noqa: PTH116
-    found = categorize_documents(categorizer.state, as_documents(part), top)
+    predicted = categorize_documents(categorizer.state, as_documents(part), top)
     with whole_file(path) as file:
-        return write_to(file, (predictions.format_prediction(document, one, format) for document, one in found), format)
+        return write_to(
+            file, (predictions.format_prediction(document, one, format) for document, one in predicted), format
+        )
 
 
 def _judge_part(model: str, part: Any) -> tuple[list[str], list[list[str]], Floats, Truth]:

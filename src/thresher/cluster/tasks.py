@@ -65,8 +65,8 @@ class _CategoryCollector:
 
     def finish(self) -> NamedCategories:
         """Return the categories of the documents that have passed."""
-        found = np.array(self._found, dtype=np.int32)
-        return NamedCategories(list(self._numbers), np.array(self._ends, dtype=np.int64), found)
+        numbers = np.array(self._found, dtype=np.int32)
+        return NamedCategories(list(self._numbers), np.array(self._ends, dtype=np.int64), numbers)
 
 
 def name_categories(part: Any) -> NamedCategories:
@@ -86,13 +86,13 @@ def read_texts(part: Any, rows: list[int]) -> list[Text]:
 def count_features(part: Any, settings: ModelSettings, folder: Path, number: int) -> NamedCategories:
     """Count the features of a partition, numbered by first occurrence within it; return its categories."""
     features, seen, names = new_features(settings), Vocabulary(), _CategoryCollector()
-    found = SpillingArray(np.int64, settings.memory)
+    entries = SpillingArray(np.int64, settings.memory)
     documents = names.collect(as_documents(part))
-    ends, totals = features.count((document.content for document in documents), seen, found)
+    ends, totals = features.count((document.content for document in documents), seen, entries)
     starts = np.cumsum([0] + [int(stops[-1]) if len(stops) else 0 for stops in ends])
     every_end = np.concatenate([NONE, *(stops + start for stops, start in zip(ends, starts, strict=False))])
     for name, array in (
-        ("found", found.array()), ("ends", every_end), ("letters", seen.letters), ("stops", seen.stops),
+        ("found", entries.array()), ("ends", every_end), ("letters", seen.letters), ("stops", seen.stops),
         ("totals", totals),
     ):  # fmt: skip
         shared_arrays.write(folder, f"counted-{number}.{name}", array)
@@ -101,16 +101,16 @@ def count_features(part: Any, settings: ModelSettings, folder: Path, number: int
 
 def merge_vocabulary(settings: ModelSettings, folder: Path, count: int, *_: Any) -> int:
     """Number the features of all partitions as a single pass would; return the number of features kept."""
-    features, seen, totals, own = new_features(settings), Vocabulary(), np.zeros(0, dtype=np.int64), []
+    features, seen, totals, numbers_by_part = new_features(settings), Vocabulary(), np.zeros(0, dtype=np.int64), []
     for number in range(count):
         letters = shared_arrays.read(folder, f"counted-{number}.letters", np.uint8)
         stops = shared_arrays.read(folder, f"counted-{number}.stops", np.int64)
-        numbers = seen.numbers(Tokens(letters, stops))
+        numbers = seen.look_up(Tokens(letters, stops))
         totals = np.concatenate((totals, np.zeros(seen.count - len(totals), dtype=np.int64)))
         totals[numbers] += shared_arrays.read(folder, f"counted-{number}.totals", np.int64)
-        own.append(numbers)
+        numbers_by_part.append(numbers)
     renumbered = features.keep(seen, totals)
-    for number, numbers in enumerate(own):
+    for number, numbers in enumerate(numbers_by_part):
         shared_arrays.write(folder, f"counted-{number}.renumbered", renumbered[numbers])
     shared_arrays.write(folder, "vocabulary.letters", features.vocabulary.letters)
     shared_arrays.write(folder, "vocabulary.stops", features.vocabulary.stops)
@@ -119,10 +119,10 @@ def merge_vocabulary(settings: ModelSettings, folder: Path, count: int, *_: Any)
 
 def make_rows(folder: Path, number: int, n_features: int) -> Size:
     """Create the rows of counts of a partition, with the features that were kept."""
-    found = shared_arrays.read(folder, f"counted-{number}.found", np.int64).copy()
+    entries = shared_arrays.read(folder, f"counted-{number}.found", np.int64).copy()
     ends = shared_arrays.read(folder, f"counted-{number}.ends", np.int64)
     renumbered = shared_arrays.read(folder, f"counted-{number}.renumbered", np.int64)
-    rows = convert_entries(found, ends, renumbered, n_features)
+    rows = convert_entries(entries, ends, renumbered, n_features)
     shared_arrays.write_part(folder, f"rows-{number}", rows)
     shared_arrays.write(folder, f"rows-{number}.documents", count_documents_by_feature(rows))
     return Size(len(rows.indptr) - 1, len(rows.indices), int(np.count_nonzero(np.diff(rows.indptr))))
@@ -169,9 +169,9 @@ def score_held_out(
     """Train some categories on some rows, and return their scores for other rows."""
     rows = shared_arrays.read_rows(folder, "strong", n_features)
     labels = select_label_rows(shared_arrays.read_labels(folder, "labels"), inside)
-    own = select_labels(labels, np.arange(first, last), n_categories)
+    some_labels = select_labels(labels, np.arange(first, last), n_categories)
     learner = new_learner(settings)
-    learner.fit_rows(select_rows(rows, inside), own, last - first)
+    learner.fit_rows(select_rows(rows, inside), some_labels, last - first)
     return learner.score_rows(select_rows(rows, outside))
 
 

@@ -153,12 +153,12 @@ class _Fit:
         """Return the documents that `Reservoir.of` would keep of all rows."""
         starts = np.cumsum([0] + [size.rows for size in sizes])
         chosen = np.unique(np.linspace(0, len(labels) - 1, min(MAX_SAMPLED, len(labels))).astype(np.int64))
-        found = []
+        sampled = []
         for i in chosen.tolist():
             part = int(np.searchsorted(starts, i, side="right")) - 1
             rows = shared_arrays.read_rows(self.folder, f"rows-{part}", n_features)
-            found.append(copy_row(rows, i - int(starts[part]), labels[i]))
-        return Reservoir(found, len(labels))
+            sampled.append(copy_row(rows, i - int(starts[part]), labels[i]))
+        return Reservoir(sampled, len(labels))
 
     def _make_strengths(
         self, settings: ModelSettings, n_features: int, sizes: list[Size], idf: NDArray[np.float32]
@@ -171,8 +171,8 @@ class _Fit:
             (tasks.strengthen, settings, n_features, idf, self.folder, i, rows[i], entries[i])
             for i in range(len(sizes))
         ]
-        made = self.cluster.gather("make strengths", work, report_steps("make strengths", self.progress))
-        assert made == np.diff(entries).tolist()
+        n_written = self.cluster.gather("make strengths", work, report_steps("make strengths", self.progress))
+        assert n_written == np.diff(entries).tolist()
         shared_arrays.remove(self.folder, "rows-*")
         return shared_arrays.read_rows(self.folder, "strong", n_features)
 
@@ -218,18 +218,18 @@ class PartTexts(Sequence[Text]):
     def __getitem__(self, index: int | slice) -> Text | list[Text]:
         """Return one text or a list of texts."""
         numbers = list(range(len(self))[index]) if isinstance(index, slice) else [range(len(self))[index]]
-        found = self.at(numbers)
-        return found if isinstance(index, slice) else found[0]
+        texts = self.at(numbers)
+        return texts if isinstance(index, slice) else texts[0]
 
     def at(self, numbers: list[int]) -> list[Text]:
         """Return the texts with these numbers, which must be increasing."""
         owners = np.searchsorted(self._starts, numbers, side="right") - 1
         work = []
         for part in np.unique(owners).tolist():
-            own = [
+            local = [
                 int(number - self._starts[part]) for number, owner in zip(numbers, owners, strict=True) if owner == part
             ]
-            work.append((tasks.read_texts, self._fit.parts[part], own))
+            work.append((tasks.read_texts, self._fit.parts[part], local))
         return [text for texts in self._fit.cluster.gather("draw texts", work, None) for text in texts]
 
 

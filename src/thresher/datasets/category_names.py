@@ -60,10 +60,10 @@ def check_name(name: str) -> None:
         raise TextError("category {name} holds a lone surrogate", name=name[:50])
 
 
-def find_new_names(named: list[list[str]], known: list[str]) -> list[str]:
+def find_new_names(rows: list[list[str]], known: list[str]) -> list[str]:
     """Return the names that are not in `known`, in order of first occurrence."""
     present = set(known)
-    return [name for name in dict.fromkeys(name for row in named for name in row) if name not in present]
+    return [name for name in dict.fromkeys(name for row in rows for name in row) if name not in present]
 
 
 def abbreviate(names: list[str]) -> str:

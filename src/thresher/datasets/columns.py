@@ -44,9 +44,9 @@ class Columns(NamedTuple):
         """
         text = " and ".join(repr(name) for name in self.text.values())
         categories = " and ".join(repr(name) for name in self.categories)
-        found = f"categories from {categories}" if categories else "no categories"
-        named = f"id from {self.id!r}" if self.id else "no id (the line's number)"
-        return f"text from {text}, {found}, {named}"
+        labelled = f"categories from {categories}" if categories else "no categories"
+        identified = f"id from {self.id!r}" if self.id else "no id (the line's number)"
+        return f"text from {text}, {labelled}, {identified}"
 
 
 def guess_columns(names: Iterable[str], options: ReadOptions) -> Columns:
@@ -70,18 +70,18 @@ def guess_columns(names: Iterable[str], options: ReadOptions) -> Columns:
 
 def guess_columns_again(columns: Columns | None, names: Iterable[str], options: ReadOptions) -> Columns:
     """Return the columns after a record has added new names; earlier columns of categories stay."""
-    found = guess_columns(names, options)
+    guessed = guess_columns(names, options)
     before = columns.categories if columns else ()
-    return found._replace(categories=tuple(dict.fromkeys((*before, *found.categories))))
+    return guessed._replace(categories=tuple(dict.fromkeys((*before, *guessed.categories))))
 
 
 def use_own_text_column(columns: Columns, record: Mapping[str, Any], options: ReadOptions) -> Columns:
     """Return the columns of one record, whose text may have another well-known name than in earlier records."""
     missing = {field for field, column in columns.text.items() if field != "title" and column not in record}
-    own = _find_first(list(record), _TEXTS) if missing and not options.text else ""
-    if not own:
+    name = _find_first(list(record), _TEXTS) if missing and not options.text else ""
+    if not name:
         return columns
-    return columns._replace(text={f: own if f in missing else column for f, column in columns.text.items()})
+    return columns._replace(text={f: name if f in missing else column for f, column in columns.text.items()})
 
 
 def _list_names(names: list[str]) -> str:
@@ -111,12 +111,12 @@ def _map_fields(columns: tuple[str, ...]) -> dict[str, str]:
     """Return a mapping from field names to columns; only "title" and "body" are known to the features."""
     if len(columns) == 1:
         return {"text": columns[0]}
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for column in columns:
         low = column.strip().lower()
         field = "title" if low in TITLES else "body" if low in _TEXTS else column
-        found[column if field in found else field] = column
-    return found
+        fields[column if field in fields else field] = column
+    return fields
 
 
 def make_document(
@@ -124,17 +124,17 @@ def make_document(
 ) -> Document:
     """Return the document of a record, or raise a DataError without the place."""
     categories = _read_categories(record, columns.categories, options)
-    given = record.get(columns.id) if columns.id else None
+    id = record.get(columns.id) if columns.id else None
     if len(columns.text) == 1:
         (column,) = columns.text.values()
-        return Document(_get_text(record, column), categories, _choose_id(given, default_id), None, record, place)
+        return Document(_get_text(record, column), categories, _choose_id(id, default_id), None, record, place)
     fields = {
         field: _get_text(record, column) for field, column in columns.text.items() if record.get(column) is not None
     }
     if not fields:
         raise DataError(f"no text: {abbreviate(list(columns.text.values()))} are missing")
     text = "\n".join(fields.values())
-    return Document(text, categories, _choose_id(given, default_id), fields, record, place)
+    return Document(text, categories, _choose_id(id, default_id), fields, record, place)
 
 
 def _get_text(record: Mapping[str, Any], column: str) -> str:
@@ -150,26 +150,26 @@ def _describe_type(value: Any) -> str:
     return _TYPE_NAMES.get(type(value), type(value).__name__)
 
 
-def _choose_id(given: Any, default: str) -> str:
-    if given is None or given == "":
+def _choose_id(value: Any, default: str) -> str:
+    if value is None or value == "":
         return default
-    if isinstance(given, str | int) and not isinstance(given, bool):
-        return str(given)
-    problem = f"the id must be text or a whole number below 2**64, not {_describe_type(given)}"
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return str(value)
+    problem = f"the id must be text or a whole number below 2**64, not {_describe_type(value)}"
     raise DataError(problem, hint="write it as text")
 
 
 def _read_categories(record: Mapping[str, Any], columns: tuple[str, ...], options: ReadOptions) -> tuple[str, ...]:
-    found: list[str] = []
+    names: list[str] = []
     if options.labelled and not any(column in record for column in columns):
         raise DataError(f"field {columns[0]!r} is missing", hint=f"there are: {_list_names(list(record))}")
     for column in columns:
         cell = record.get(column)
         if type(cell) is str:
-            found += split_cell(cell, options.separator) if options.separator else [cell]
+            names += split_cell(cell, options.separator) if options.separator else [cell]
         elif cell is not None:
-            found += _read_names(cell, column)
-    return check_categories(found)
+            names += _read_names(cell, column)
+    return check_categories(names)
 
 
 def _read_names(cell: Any, column: str) -> list[str]:

@@ -162,9 +162,9 @@ class _BorrowedStream(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        found = self._read(len(buffer))
-        buffer[: len(found)] = found
-        return len(found)
+        block = self._read(len(buffer))
+        buffer[: len(block)] = block
+        return len(block)
 
 
 class DecompressedStream(PieceStream):
@@ -183,8 +183,8 @@ class DecompressedStream(PieceStream):
                 if not self._member.eof:
                     raise DataError("the compressed file ends too early", path=self._name, hint="copy it again")
                 return b""
-            if found := self._unpack(packed):
-                return found
+            if unpacked := self._unpack(packed):
+                return unpacked
 
     def _has_output(self) -> bool:
         """Return whether the member has stopped before its input was used up; gzip never does."""
@@ -200,11 +200,11 @@ class DecompressedStream(PieceStream):
         if self._member.eof:
             self._member = self._new()
         try:
-            found: bytes = self._member.decompress(piece, _AT_ONCE)
+            unpacked: bytes = self._member.decompress(piece, _AT_ONCE)
         except Exception as error:
             problem = f"the compressed data are damaged: {error}"
             raise DataError(problem, path=self._name, hint="copy the file again") from None
-        self._n_unpacked += len(found)
+        self._n_unpacked += len(unpacked)
         limit = ""
         if self._n_unpacked > max(_ALWAYS_ALLOWED, _MAX_RATIO * self._n_packed):
             limit = f"{_MAX_RATIO} times its size"
@@ -213,4 +213,4 @@ class DecompressedStream(PieceStream):
         if limit:
             problem = f"unpacks to more than {limit}"
             raise DataError(problem, path=self._name, hint="unpack it yourself if that is right")
-        return found
+        return unpacked

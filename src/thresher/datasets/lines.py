@@ -177,8 +177,8 @@ class _RecodedStream(PieceStream):
     def __init__(self, stream: io.BufferedReader, name: str, options: ReadOptions) -> None:
         super().__init__(stream)
         self._name, self._encoding = name, options.codec
-        kept = "surrogateescape" if options.decode_errors == "strict" else options.decode_errors
-        self._decoder = codecs.getincrementaldecoder(options.codec)(kept)
+        errors = "surrogateescape" if options.decode_errors == "strict" else options.decode_errors
+        self._decoder = codecs.getincrementaldecoder(options.codec)(errors)
         self._lines, self._ended = 1, False
 
     def piece(self) -> bytes:
@@ -186,8 +186,8 @@ class _RecodedStream(PieceStream):
         while not self._ended:
             block = self._stream.read1(BUFFER)
             self._ended = not block
-            if found := self._decode(block):
-                return found.encode("utf-8", "surrogatepass")
+            if text := self._decode(block):
+                return text.encode("utf-8", "surrogatepass")
         return b""
 
     def _decode(self, block: bytes) -> str:

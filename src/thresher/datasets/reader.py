@@ -94,12 +94,12 @@ class Reading:
             raise DataError("has been read already", path=self.name, hint=hint)
         self._read = True
         try:
-            for found in self._results:
-                if isinstance(found, DataError):
-                    self._skip(found)
+            for result in self._results:
+                if isinstance(result, DataError):
+                    self._skip(result)
                     continue
                 self.documents += 1
-                yield self._check_duplicate(found)
+                yield self._check_duplicate(result)
         finally:
             self._close()
         if not self.documents and not self.options.allow_empty:
@@ -313,10 +313,10 @@ def look(source: Source, *, format: str | None = None, most: int = 1000, **optio
     """
     reading = read_documents(source, format=format, **options)
     documents = list(islice(reading, most + 1))
-    whole, documents = len(documents) <= most, documents[:most]
+    is_whole, documents = len(documents) <= most, documents[:most]
     counts = Counter(name for document in documents for name in document.categories)
     first = documents[0] if documents else Document("")
     return Look(
-        reading.name, reading.format, reading.columns, len(documents), whole, dict(counts.most_common()), first,
+        reading.name, reading.format, reading.columns, len(documents), is_whole, dict(counts.most_common()), first,
         reading.warnings,
     )  # fmt: skip

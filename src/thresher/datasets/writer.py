@@ -41,10 +41,12 @@ def converted(document: Document, columns: Columns | None = None) -> dict[str, A
         record["title"] = fields.pop("title")
     record["text"] = _join_text_without_title(document, fields)
     record["categories"] = list(document.categories)
-    own = dict(document.columns or {})
+    remaining = dict(document.columns or {})
     for name in _list_converted_columns(columns):
-        own.pop(name, None)
-    others = {name: part for name, part in fields.items() if name not in ("body", "text") and name not in own} | own
+        remaining.pop(name, None)
+    others = {
+        name: part for name, part in fields.items() if name not in ("body", "text") and name not in remaining
+    } | remaining
     new = {name: value for name, value in others.items() if name not in record or value != record[name]}
     return record | {f"given_{name}" if _is_taken(name, record) else name: value for name, value in new.items()}
 

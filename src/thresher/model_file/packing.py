@@ -255,7 +255,7 @@ def _check_names(letters: NDArray[np.uint8], stops: NDArray[np.int64]) -> None:
 
 def _holds(vocabulary: Vocabulary, name: str, first: int) -> bool:
     """Return whether a feature numbered `first` or higher has this name."""
-    return bool(vocabulary.numbers(make_tokens([name]), grow=False)[0] >= first)
+    return bool(vocabulary.look_up(make_tokens([name]), grow=False)[0] >= first)
 
 
 def _unpack_reservoir(arrays: Arrays, seen: int, model: ModelState) -> Reservoir:

@@ -44,13 +44,13 @@ def make_excerpt(text: str, words: list[Word], longest: int = MAX_EXCERPT) -> li
     starts = [start for start, _ in blocks]
     for segment in segments:
         by_block[bisect_left(starts, segment.start + 1) - 1].append(segment)
-    kept = _choose_blocks(blocks, by_block, longest)
+    shown = _choose_blocks(blocks, by_block, longest)
     scale = max((abs(word.contribution) for word in marked), default=0.0)
     pieces: list[Piece] = []
-    for number, previous in zip(kept, [-1, *kept], strict=False):
+    for number, previous in zip(shown, [-1, *shown], strict=False):
         pieces += [Piece(" … ")] * (number > previous + 1)
         pieces += [_shade(text, segment, scale) for segment in by_block[number]]
-    if kept and kept[-1] < len(blocks) - 1:
+    if shown and shown[-1] < len(blocks) - 1:
         pieces.append(Piece(" …"))
     return _join_plain(pieces)
 
@@ -70,18 +70,20 @@ def _choose_blocks(blocks: list[tuple[int, int]], by_block: list[list[Segment]],
     """Return the indices of the blocks to show: all of a short text, or the first and those that add most."""
     if not blocks or blocks[-1][1] <= longest:
         return list(range(len(blocks)))
-    found = [{word.number: abs(word.contribution) for part in parts for word in part.words} for parts in by_block]
-    kept, shown, length = {0}, set(found[0]), blocks[0][1]
-    while length < longest and len(kept) < len(blocks):
+    contributions = [
+        {word.number: abs(word.contribution) for part in parts for word in part.words} for parts in by_block
+    ]
+    chosen, shown, length = {0}, set(contributions[0]), blocks[0][1]
+    while length < longest and len(chosen) < len(blocks):
         gains = [
-            -1.0 if i in kept else sum(gain for number, gain in new.items() if number not in shown)
-            for i, new in enumerate(found)
+            -1.0 if i in chosen else sum(gain for number, gain in new.items() if number not in shown)
+            for i, new in enumerate(contributions)
         ]
         best = gains.index(max(gains))
-        kept.add(best)
-        shown |= found[best].keys()
+        chosen.add(best)
+        shown |= contributions[best].keys()
         length += blocks[best][1] - blocks[best][0]
-    return sorted(kept)
+    return sorted(chosen)
 
 
 def _shade(text: str, segment: Segment, scale: float) -> Piece:

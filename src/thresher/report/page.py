@@ -53,8 +53,8 @@ def make_report(
     """
     documents = list(documents)
     if len(documents) != len(evaluation.truth):
-        found = f"{len(documents)} documents, and the evaluation is of {len(evaluation.truth)}"
-        raise ParameterError(f"there are {found}", hint="give the documents that were evaluated, in their order")
+        problem = f"{len(documents)} documents, and the evaluation is of {len(evaluation.truth)}"
+        raise ParameterError(f"there are {problem}", hint="give the documents that were evaluated, in their order")
     if not documents:
         raise ParameterError("there are no documents to report on")
     check_packages()

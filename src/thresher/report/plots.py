@@ -83,20 +83,20 @@ def _choose_ends(scores: Floats, truth: NDArray[np.bool_]) -> tuple[float, float
     return min(float(low), 0.5), max(float(high), 1.5)
 
 
-def plot_histogram(name: str, found: Histogram, band: tuple[float, float] | None, small: bool = False) -> str:
+def plot_histogram(name: str, counts_by_bin: Histogram, band: tuple[float, float] | None, small: bool = False) -> str:
     """Return a plot of counts on a log scale, with the threshold at 1 and the threshold range `band` if given."""
-    most = int(max(found.positives.max(), found.negatives.max()))
+    most = int(max(counts_by_bin.positives.max(), counts_by_bin.negatives.max()))
     layout: dict[str, Any] = SMALL if small else {"size": (560, 270), "margins": (82, 14, 44, 10)}
     with open_plot(name, "Positives and negatives by reported score, counts on a log scale", **layout) as drawing:
         axes = drawing.axes
         if band:
             axes.axvspan(*band, color=BAND, linewidth=0, zorder=0)
-        for counts, colour in ((found.negatives, AGAINST), (found.positives, FOR)):
-            axes.stairs(counts, found.edges, fill=True, color=colour, alpha=0.18, linewidth=0)
-            axes.stairs(counts, found.edges, baseline=None, color=colour, linewidth=1.5)
+        for counts, colour in ((counts_by_bin.negatives, AGAINST), (counts_by_bin.positives, FOR)):
+            axes.stairs(counts, counts_by_bin.edges, fill=True, color=colour, alpha=0.18, linewidth=0)
+            axes.stairs(counts, counts_by_bin.edges, baseline=None, color=colour, linewidth=1.5)
         axes.axvline(1, color=INK, linewidth=1.2)
         format_count_axis(axes, most, log=True)
-        axes.set_xlim(found.edges[0], found.edges[-1])
+        axes.set_xlim(counts_by_bin.edges[0], counts_by_bin.edges[-1])
         axes.xaxis.set_major_locator(MaxNLocator(4 if small else 9, integer=True, steps=[1, 2, 5, 10]))
         axes.set_xlabel("reported score")
         if not small:

@@ -140,8 +140,8 @@ def plot_curve(evaluation: Evaluation, summary: Mapping[str, Any]) -> dict[str, 
     decided = plots.Point(*(to_fraction(summary["micro"][name]) for name in plots.Point._fields))
     drawn = ""
     if evaluation.truth.any():
-        found = metrics.precision_recall_curve(evaluation.scores.ravel(), evaluation.truth.ravel())
-        drawn = plots.plot_precision_recall(found.recall, found.precision, break_even, decided)
+        curve = metrics.precision_recall_curve(evaluation.scores.ravel(), evaluation.truth.ravel())
+        drawn = plots.plot_precision_recall(curve.recall, curve.precision, break_even, decided)
     return {"curve": Markup(drawn), "break_even": break_even, "decided": decided}
 
 
@@ -192,19 +192,19 @@ def plot_scores(model: Categorizer, evaluation: Evaluation) -> dict[str, Any]:
     ranges = find_training_ranges(model)
     known = [c for c, name in enumerate(evaluation.categories) if name in ranges]
     shared = len(set(ranges.values())) == 1
-    found: dict[str, Any] = {"histogram": "", "multiples": [], "range_note": "", "range_drawn": any(ranges.values())}
+    context: dict[str, Any] = {"histogram": "", "multiples": [], "range_note": "", "range_drawn": any(ranges.values())}
     if not known:
-        return found
+        return context
     pooled = plots.count_bins(evaluation.scores[:, known].ravel(), evaluation.truth[:, known].ravel(), BINS)
     band = next(iter(ranges.values())) if shared else None
-    found["histogram"] = Markup(plots.plot_histogram("pooled", pooled, band))
-    if found["range_drawn"]:
-        found["range_note"] = RANGE_SHARED if shared else RANGE_APART
+    context["histogram"] = Markup(plots.plot_histogram("pooled", pooled, band))
+    if context["range_drawn"]:
+        context["range_note"] = RANGE_SHARED if shared else RANGE_APART
     positives = np.count_nonzero(evaluation.truth, axis=0)
     largest = sorted(known, key=lambda c: -positives[c])[:MULTIPLES]
     if len(known) > 1:
-        found["multiples"] = [_plot_multiple(evaluation, c, i, ranges) for i, c in enumerate(largest) if positives[c]]
-    return found
+        context["multiples"] = [_plot_multiple(evaluation, c, i, ranges) for i, c in enumerate(largest) if positives[c]]
+    return context
 
 
 def _plot_multiple(evaluation: Evaluation, c: int, i: int, ranges: Mapping[str, Range]) -> Multiple:
@@ -221,9 +221,11 @@ def find_training_ranges(model: Categorizer) -> dict[str, Range]:
     their thresholds are equal; tuned thresholds differ. A category that is compared with the best score of a document
     has no range, since its threshold differs by document.
     """
-    given = model.state.settings.parameters.threshold_range
+    training_range = model.state.settings.parameters.threshold_range
     return {
-        name: None if given is None or share else (1 + given[0] - threshold, 1 + given[1] - threshold)
+        name: None
+        if training_range is None or share
+        else (1 + training_range[0] - threshold, 1 + training_range[1] - threshold)
         for name, threshold, share in zip(
             model.categories,
             model.state.decisions.thresholds.tolist(),

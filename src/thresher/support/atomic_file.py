@@ -82,21 +82,21 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     Until then it has a temporary name, and only the current user has access. Unfinished folders that killed processes
     left in the same parent folder are removed.
     """
-    whole = Path(path)
-    remove_unfinished_folders(whole.parent)
+    target = Path(path)
+    remove_unfinished_folders(target.parent)
     try:
-        half, descriptor = _make_half(whole.parent)
+        temporary, descriptor = _make_half(target.parent)
     except OSError as error:  # the user knows only the final folder, not the temporary one
-        raise OSError(error.errno, error.strerror, str(whole)) from None
+        raise OSError(error.errno, error.strerror, str(target)) from None
     try:
-        yield half
-        half.rename(whole)
+        yield temporary
+        temporary.rename(target)
     except BaseException:
-        shutil.rmtree(half, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
         raise
     finally:
         os.close(descriptor)
-    sync_folder(whole.parent)
+    sync_folder(target.parent)
 
 
 def _make_half(parent: Path) -> tuple[Path, int]:
@@ -155,12 +155,12 @@ def _keep_group(descriptor: int, target: Path) -> None:
     """Give a file the group of the file it replaces; if the system forbids that, remove all group permissions."""
     if not hasattr(os, "fchown") or not target.exists():
         return
-    group, found = target.stat().st_gid, os.fstat(descriptor)
-    if found.st_gid != group:
+    group, about = target.stat().st_gid, os.fstat(descriptor)
+    if about.st_gid != group:
         try:
             os.fchown(descriptor, -1, group)
         except OSError:
-            os.fchmod(descriptor, found.st_mode & 0o707)
+            os.fchmod(descriptor, about.st_mode & 0o707)
 
 
 def _remove_leftover_files(folder: Path, begin: str) -> None:

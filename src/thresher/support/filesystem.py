@@ -28,13 +28,13 @@ def find_file_system(path: str | os.PathLike[str]) -> str:
         lines = MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         return ""
-    whole, found, depth = Path(os.path.realpath(path)), "", -1
+    real, kind, depth = Path(os.path.realpath(path)), "", -1
     for line in lines:
         before, _, after = line.partition(" - ")
         point = Path(re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), before.split(" ")[4]))
-        if whole.is_relative_to(point) and len(point.parts) >= depth:  # a later mount hides an earlier one
-            found, depth = after.partition(" ")[0], len(point.parts)
-    return found
+        if real.is_relative_to(point) and len(point.parts) >= depth:  # a later mount hides an earlier one
+            kind, depth = after.partition(" ")[0], len(point.parts)
+    return kind
 
 
 def is_remote(kind: str) -> bool:

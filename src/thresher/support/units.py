@@ -21,10 +21,10 @@ def parse_size(size: str | int, name: str = "size") -> int:
     (2000000, 500000, 1000)
     """
     text = f"{size}B" if isinstance(size, Integral) and not isinstance(size, bool) else str(size).upper()
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?B|)\s*", text)
-    if not found or float(found[1]) == 0:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?B|)\s*", text)
+    if not match or float(match[1]) == 0:
         raise ParameterError.of(name, size, allowed='a number of bytes, or as "2MB", "500kB"')
-    return int(float(found[1]) * _UNITS[found[2]])
+    return int(float(match[1]) * _UNITS[match[2]])
 
 
 def pluralize(number: int, one: str, many: str) -> str:
@@ -47,10 +47,10 @@ def format_percent(value: float | None, missing: str = "–") -> str:
 
 def measure_machine_memory() -> int:
     """Return the memory of this machine or container in bytes, 2**63 if it is unknown."""
-    found = [2**63]
+    sizes = [2**63]
     with suppress(AttributeError, ValueError, OSError):
-        found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     for path in _LIMITS:
         with suppress(OSError, ValueError):  # the file does not exist, or holds "max"
-            found.append(int(Path(path).read_text()))
-    return min(size for size in found if size > 0)
+            sizes.append(int(Path(path).read_text()))
+    return min(size for size in sizes if size > 0)

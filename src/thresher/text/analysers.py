@@ -80,15 +80,15 @@ class Analyser:
         plain_alone = type(texts[0]) is str if len(texts) == 1 else set(map(type, texts)) <= {str}
         fields = [] if plain_alone else [_check_fields(text) for text in texts]
         plain: Sequence[Any] = ["\n".join(parts.values()) for parts in fields] if fields else texts
-        found = []
+        tokens = []
         if self.parts:
             base = self._tokenize(plain, positions or self._has_sentences)
-            found = [base] if self._base else []
-            found += [make(base) for make in self._makers]
+            tokens = [base] if self._base else []
+            tokens += [make(base) for make in self._makers]
             if fields or "title" in self.parts:
-                found.append(self._field_tokens(texts, fields, positions))
-        found += [_call_function(function, plain) for function in self.functions]
-        return found
+                tokens.append(self._field_tokens(texts, fields, positions))
+        tokens += [_call_function(function, plain) for function in self.functions]
+        return tokens
 
     def _tokenize(self, texts: Sequence[str], positions: bool) -> Tokens:
         tokens = tokenize(texts, positions)
@@ -189,9 +189,9 @@ def _call_function(function: Callable[[str], Iterable[str]], texts: Sequence[str
 
 
 def _call_for_text(function: Callable[[str], Iterable[str]], text: str) -> list[str]:
-    given: Any = function(text)
-    features = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
-    if isinstance(given, str) or not all(isinstance(feature, str) and feature for feature in features):
-        problem = f"must return strings that are not empty, and returned {type(given).__name__}"
+    result: Any = function(text)
+    features = list(result) if isinstance(result, Iterable) and not isinstance(result, str) else [result]
+    if isinstance(result, str) or not all(isinstance(feature, str) and feature for feature in features):
+        problem = f"must return strings that are not empty, and returned {type(result).__name__}"
         raise TextError(f"the analyser {_name_function(function)} {problem}")
     return [feature for feature in features if feature != CONSTANT]

@@ -28,9 +28,9 @@ def list_lemmatizers(analyser: str) -> str:
     Other versions may have other lemmas, so a model only works with the ones that it was trained with.
     """
     names = re.sub(r"\([^)]*\)", "", analyser)  # without functions of the user
-    languages = {found["language"] or "en" for found in _LEMMAS.finditer(names)}
+    languages = {match["language"] or "en" for match in _LEMMAS.finditer(names)}
     packages = (["lemminflect", "textblob"] if "en" in languages else []) + ["simplemma"] * bool(languages - {"en"})
-    return ", ".join(f"{package} {found}" for package in packages if (found := _find_version(package)))
+    return ", ".join(f"{package} {match}" for package in packages if (match := _find_version(package)))
 
 
 def _find_version(package: str) -> str:
@@ -58,7 +58,7 @@ class WordMap:
         own = self._local
         if not hasattr(own, "seen") or own.seen.count > MAX_REMEMBERED:
             own.seen, own.answers = Vocabulary(), []
-        numbers = own.seen.numbers(tokens)
+        numbers = own.seen.look_up(tokens)
         if own.seen.count > len(own.answers):
             own.answers += [self._function(word).encode() for word in own.seen.names[len(own.answers) :]]
         letters = np.frombuffer(b"".join(own.answers), dtype=np.uint8)

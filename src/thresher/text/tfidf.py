@@ -80,12 +80,12 @@ def _weigh_part(
         return _add_constant(strong, constant) if constant else strong
     largest = int(rows.data.max(initial=1))
     if largest < _MAX_IN_TABLE:  # counts are integers, and few are large
-        found = cosine_rows(*rows[:3], _choose_table(largest), idf, documents, np.float32(constant))
+        weighed = cosine_rows(*rows[:3], _choose_table(largest), idf, documents, np.float32(constant))
     else:
         values, places = np.unique(rows.data, return_inverse=True)
         counts: Any = places.astype(np.float32) if len(values) <= _MAX_EXACT else places
-        found = cosine_rows(*rows[:2], counts, _dampen(values), idf, documents, np.float32(constant))
-    return Rows(*found, rows.n_features)
+        weighed = cosine_rows(*rows[:2], counts, _dampen(values), idf, documents, np.float32(constant))
+    return Rows(*weighed, rows.n_features)
 
 
 def _choose_table(largest: int) -> NDArray[np.float32]:

@@ -157,7 +157,7 @@ def replace_names(
     tokens: Tokens, numbers: NDArray[np.int32], letters: NDArray[np.uint8], stops: NDArray[np.int64]
 ) -> Tokens:
     """Return the tokens with each name replaced by that of its number; tokens with an empty name are dropped."""
-    kept = np.diff(stops, prepend=0)[numbers] > 0
-    documents = np.cumsum(np.bincount(expand_documents(tokens)[kept], minlength=len(tokens.documents)))
-    starts, ends, sentences = (array[kept] if len(array) else array for array in tokens[4:7])
-    return Tokens(*gather_names(letters, stops, numbers[kept]), NONE, NONE, starts, ends, sentences, documents)
+    is_kept = np.diff(stops, prepend=0)[numbers] > 0
+    documents = np.cumsum(np.bincount(expand_documents(tokens)[is_kept], minlength=len(tokens.documents)))
+    starts, ends, sentences = (array[is_kept] if len(array) else array for array in tokens[4:7])
+    return Tokens(*gather_names(letters, stops, numbers[is_kept]), NONE, NONE, starts, ends, sentences, documents)

@@ -129,38 +129,38 @@ class TextFeatures:
         Runs of characters, which begin with #, and the constant are excluded.
         """
         stops = self.vocabulary.stops
-        found = np.ones(len(stops), dtype=np.bool_)
+        mask = np.ones(len(stops), dtype=np.bool_)
         if any(part.startswith("chars") for part in self.analyser.parts):
-            found = self.vocabulary.letters[np.append(0, stops)[:-1]] != ord("#")
-        found[: int(self.has_constant)] = False
-        return found
+            mask = self.vocabulary.letters[np.append(0, stops)[:-1]] != ord("#")
+        mask[: int(self.has_constant)] = False
+        return mask
 
     def fit(self, texts: Iterable[Text], memory: int = MEMORY) -> Rows:
         """Learn the features of the texts, and return the texts as rows.
 
         Rows that would take more than `memory` bytes are kept in temporary files.
         """
-        seen, found = Vocabulary(), SpillingArray(np.int64, memory)
-        ends, totals = self.count(texts, seen, found)
+        seen, entries = Vocabulary(), SpillingArray(np.int64, memory)
+        ends, totals = self.count(texts, seen, entries)
         if not ends:
             raise TextError("there are no texts to learn from")
         renumbered = self.keep(seen, totals)
-        rows = _convert_all(found, ends, renumbered, self.vocabulary.count, memory)
+        rows = _convert_all(entries, ends, renumbered, self.vocabulary.count, memory)
         return_freed_memory()
         self.note_documents(len(rows.indptr) - 1, count_documents_by_feature(rows))
         return rows
 
     def count(
-        self, texts: Iterable[Text], seen: Vocabulary, found: SpillingArray
+        self, texts: Iterable[Text], seen: Vocabulary, entries: SpillingArray
     ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
-        """Count the features of texts; adds names to `seen`, and the entries of each batch to `found` as one piece.
+        """Count the features of texts; adds names to `seen`, and the entries of each batch to `entries` as one piece.
 
         Return the ends of the documents of each batch in its piece, and the total count of each feature.
         """
         ends, totals = list[NDArray[np.int64]](), np.zeros(_FIRST_TOTALS, dtype=np.int64)
         for counted, stops in self._entries(texts, seen, grow=True, most=FIT_TEXTS):
             ends.append(stops)
-            found.append(counted.copy())  # without the spare room behind it
+            entries.append(counted.copy())  # without the spare room behind it
             if seen.count > len(totals):
                 totals = np.concatenate((totals, np.zeros(seen.count, dtype=np.int64)))
             add_counts(counted, totals)
@@ -210,8 +210,8 @@ class TextFeatures:
         if isinstance(texts, list) and len(texts) == 1:
             return self._single_row(texts, vocabulary, grow)
         counted = list(self._entries(texts, vocabulary, grow, FIT_TEXTS if grow else None))
-        found, ends = _concatenate(counted or [(NONE, NONE)])
-        return convert_entries(found, ends, NONE, vocabulary.count)
+        entries, ends = _concatenate(counted or [(NONE, NONE)])
+        return convert_entries(entries, ends, NONE, vocabulary.count)
 
     def _single_row(self, texts: list[Text], vocabulary: Vocabulary, grow: bool) -> Rows:
         """Return the row of a single text, without the overhead of batches."""
@@ -226,22 +226,22 @@ class TextFeatures:
         """Return the feature counts of a text, whether the features are known or not."""
         numbers, seen = _number_tokens(self.analyser([text]))
         counts = np.bincount(numbers, minlength=seen.count)
-        found = FoundFeatures(seen.names, counts.tolist())
-        found.tokens, found.amounts = Tokens(seen.letters, seen.stops), counts.astype(np.float32)
-        return found
+        features = FoundFeatures(seen.names, counts.tolist())
+        features.tokens, features.amounts = Tokens(seen.letters, seen.stops), counts.astype(np.float32)
+        return features
 
     def limit(self, most: int) -> None:
         """Add no new feature once `most` or `max_features` features are known."""
         self.vocabulary.most = min(most, self.max_features) + int(self.has_constant)
 
-    def can_use(self, found: FeatureCounts) -> bool:
+    def can_use(self, features: FeatureCounts) -> bool:
         """Return whether a text has a feature that is known, or that would be if the text were learned."""
         has_room = self.vocabulary.count < self.vocabulary.most
-        return bool(found.names) and (has_room or len(_look_up_counts(found, self.vocabulary, grow=False)[0]) > 0)
+        return bool(features.names) and (has_room or len(_look_up_counts(features, self.vocabulary, grow=False)[0]) > 0)
 
-    def count_new(self, found: FeatureCounts) -> int:
+    def count_new(self, features: FeatureCounts) -> int:
         """Return how many features of a text would become known if the text were learned."""
-        new = len(found.names) - len(_look_up_counts(found, self.vocabulary, grow=False)[0])
+        new = len(features.names) - len(_look_up_counts(features, self.vocabulary, grow=False)[0])
         return min(new, max(self.vocabulary.most - self.vocabulary.count, 0))
 
     def view(self) -> "TextFeatures":
@@ -301,27 +301,27 @@ class TextFeatures:
 def _number_tokens(parts: list[Tokens]) -> tuple[NDArray[np.int32], Vocabulary]:
     """Return the number of each token of all parts, in order of first occurrence, and the vocabulary of these."""
     seen = Vocabulary()
-    return seen.numbers(concatenate_parts(parts)), seen
+    return seen.look_up(concatenate_parts(parts)), seen
 
 
 def _look_up_counts(
-    found: FeatureCounts, vocabulary: Vocabulary, grow: bool
+    features: FeatureCounts, vocabulary: Vocabulary, grow: bool
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Return the numbers of the known features of a text, sorted, and their counts."""
-    if isinstance(found, FoundFeatures) and found.tokens is not None and found.amounts is not None:
-        tokens, amounts = found.tokens, found.amounts
+    if isinstance(features, FoundFeatures) and features.tokens is not None and features.amounts is not None:
+        tokens, amounts = features.tokens, features.amounts
     else:
-        _check_counts(found)
-        tokens, amounts = make_tokens(found.names), np.array(found.counts, dtype=np.float32)
-    numbers = vocabulary.numbers(tokens, grow)
+        _check_counts(features)
+        tokens, amounts = make_tokens(features.names), np.array(features.counts, dtype=np.float32)
+    numbers = vocabulary.look_up(tokens, grow)
     order = np.argsort(numbers, kind="stable")
     order = order[numbers[order] >= 0]
     return numbers[order], amounts[order]
 
 
-def _check_counts(found: FeatureCounts) -> None:
+def _check_counts(features: FeatureCounts) -> None:
     """Raise a TextError unless these are distinct, valid names of features and valid counts."""
-    names, counts = found
+    names, counts = features
     if not isinstance(names, list | tuple) or not isinstance(counts, list | tuple) or len(names) != len(counts):
         raise TextError("FeatureCounts must be a list of names and a list of as many counts")
     for name, count in zip(names, counts, strict=True):
@@ -348,7 +348,7 @@ class Numbered(NamedTuple):
 
 def _look_up(tokens: Tokens, vocabulary: Vocabulary, grow: bool) -> Numbered:
     """Look up the tokens, and keep only the unknown ones, so that waiting batches stay small."""
-    numbers = vocabulary.numbers(tokens, grow=False)
+    numbers = vocabulary.look_up(tokens, grow=False)
     places = np.flatnonzero(numbers < 0) if grow else NONE
     letters, stops = gather_names(tokens.letters, tokens.stops, places)
     keys, rests = (array[places] if len(array) else array for array in (tokens.keys, tokens.rests))
@@ -359,15 +359,17 @@ def _number_new(parts: list[Numbered], vocabulary: Vocabulary) -> None:
     """Assign numbers to the tokens without one, document by document across all parts."""
     if len(parts) == 1 or len(parts[0].documents) == 1:
         for part in parts:
-            part.numbers[part.places] = vocabulary.numbers(part.new)
+            part.numbers[part.places] = vocabulary.look_up(part.new)
         return
     owners = np.concatenate([np.searchsorted(part.documents, part.places, side="right") for part in parts])
     order, new = np.argsort(owners, kind="stable"), concatenate_parts([part.new for part in parts])
     letters, ends = gather_names(new.letters, new.stops, order)
-    found = np.empty(len(order), dtype=np.int32)
-    found[order] = vocabulary.numbers(Tokens(letters, ends))
-    for part, own in zip(parts, np.split(found, np.cumsum([len(part.places) for part in parts])[:-1]), strict=True):
-        part.numbers[part.places] = own
+    numbers = np.empty(len(order), dtype=np.int32)
+    numbers[order] = vocabulary.look_up(Tokens(letters, ends))
+    for part, part_numbers in zip(
+        parts, np.split(numbers, np.cumsum([len(part.places) for part in parts])[:-1]), strict=True
+    ):
+        part.numbers[part.places] = part_numbers
 
 
 def _merge_parts(parts: list[Numbered]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -388,38 +390,38 @@ def _concatenate(
     """Return the entries of all batches as one, and the end of each document."""
     if len(counted) == 1:
         return counted[0]
-    sizes = np.cumsum([0] + [len(found) for found, _ in counted])
+    sizes = np.cumsum([0] + [len(entries) for entries, _ in counted])
     ends = [ends + size for (_, ends), size in zip(counted, sizes[:-1], strict=True)]
-    return np.concatenate([found for found, _ in counted]), np.concatenate(ends)
+    return np.concatenate([entries for entries, _ in counted]), np.concatenate(ends)
 
 
 def convert_entries(
-    found: NDArray[np.int64], ends: NDArray[np.int64], renumbered: NDArray[np.int64], n_features: int
+    entries: NDArray[np.int64], ends: NDArray[np.int64], renumbered: NDArray[np.int64], n_features: int
 ) -> Rows:
     """Return entries as rows; `renumbered` holds the new numbers of names, or is empty if they keep theirs."""
-    indices, counts = np.empty(len(found), dtype=np.int32), np.empty(len(found), dtype=np.float32)
+    indices, counts = np.empty(len(entries), dtype=np.int32), np.empty(len(entries), dtype=np.float32)
     indptr = np.zeros(len(ends) + 1, dtype=np.int64)
     indptr[1:] = ends
-    make_rows(indptr[1:], renumbered, n_features, found, indices, counts)
+    make_rows(indptr[1:], renumbered, n_features, entries, indices, counts)
     return Rows(indptr, indices[: indptr[-1]], counts[: indptr[-1]], n_features)
 
 
 def _convert_all(
-    found: SpillingArray, ends: list[NDArray[np.int64]], renumbered: NDArray[np.int64], n_features: int, memory: int
+    entries: SpillingArray, ends: list[NDArray[np.int64]], renumbered: NDArray[np.int64], n_features: int, memory: int
 ) -> Rows:
     """Return the entries of batches as rows, batch by batch, so that little is held twice."""
-    if found.is_spilled:
-        batches = zip(found.pieces(), ends, strict=True)
+    if entries.is_spilled:
+        batches = zip(entries.pieces(), ends, strict=True)
         parts = (convert_entries(piece, stops, renumbered, n_features) for piece, stops in batches)
         return join_rows(parts, n_features, memory)
-    indices, counts = np.empty(found.length, dtype=np.int32), np.empty(found.length, dtype=np.float32)
+    indices, counts = np.empty(entries.length, dtype=np.int32), np.empty(entries.length, dtype=np.float32)
     indptr, row, place = np.zeros(sum(map(len, ends)) + 1, dtype=np.int64), 1, 0
-    for entries_of_batch, stops in zip(found.pieces(), ends, strict=True):
-        own = indptr[row : row + len(stops)]
-        own[:] = stops
-        make_rows(own, renumbered, n_features, entries_of_batch, indices[place:], counts[place:])
-        own += place
-        row, place = row + len(stops), int(own[-1])
+    for entries_of_batch, stops in zip(entries.pieces(), ends, strict=True):
+        stops_of_rows = indptr[row : row + len(stops)]
+        stops_of_rows[:] = stops
+        make_rows(stops_of_rows, renumbered, n_features, entries_of_batch, indices[place:], counts[place:])
+        stops_of_rows += place
+        row, place = row + len(stops), int(stops_of_rows[-1])
     return Rows(indptr, indices[:place], counts[:place], n_features)
 
 

@@ -32,9 +32,9 @@ class Vocabulary:
 
     >>> from thresher.text.tokens import tokenize
     >>> vocabulary = Vocabulary()
-    >>> vocabulary.numbers(tokenize(["the cat", "the dog"])).tolist()
+    >>> vocabulary.look_up(tokenize(["the cat", "the dog"])).tolist()
     [0, 1, 0, 2]
-    >>> vocabulary.numbers(tokenize(["a dog"]), grow=False).tolist()
+    >>> vocabulary.look_up(tokenize(["a dog"]), grow=False).tolist()
     [-1, 2]
     """
 
@@ -75,19 +75,17 @@ class Vocabulary:
         stops = self.stops  # read before the letters, which may grow
         return decode_names(self.letters, stops)
 
-    def numbers(self, tokens: Tokens, grow: bool = True, found: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
+    def look_up(self, tokens: Tokens, grow: bool = True) -> NDArray[np.int32]:
         """Return the number of each token, or -1 if it is unknown; if `grow`, new tokens become known.
 
-        `found` may already hold some numbers, and is written to. Other threads may look up names (grow=False) while one
-        grows. At worst they miss a name that is being added; they never see a wrong one.
+        Other threads may look up names (grow=False) while one grows. At worst they miss a name that is being added;
+        they never see a wrong one.
         """
-        missing = True
-        if found is None:
-            found = np.empty(len(tokens.stops), dtype=np.int32)
-            missing = find_names(tokens.letters, tokens.stops, *_get_keys(tokens), self.count, self._table, found) > 0
+        numbers = np.empty(len(tokens.stops), dtype=np.int32)
+        missing = find_names(tokens.letters, tokens.stops, *_get_keys(tokens), self.count, self._table, numbers)
         if grow and missing:
-            self._add(tokens, found)
-        return found
+            self._add(tokens, numbers)
+        return numbers
 
     def count_tokens(self, tokens: Tokens, grow: bool) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         """Return the distinct numbers of one document's tokens, sorted, and their counts."""

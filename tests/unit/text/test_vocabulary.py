@@ -27,7 +27,7 @@ def tokens(names: Sequence[str]) -> Tokens:
 
 
 def numbers(vocabulary: Vocabulary, names: Sequence[str], grow: bool = True) -> list[int]:
-    return [int(number) for number in vocabulary.numbers(tokens(names), grow)]
+    return [int(number) for number in vocabulary.look_up(tokens(names), grow)]
 
 
 def by_dict(names: Sequence[str], known: dict[str, int], most: int) -> list[int]:
@@ -180,11 +180,11 @@ def test_entries_count_each_document_s_numbers_in_the_order_of_first_sight(docum
 
 def test_a_look_does_not_set_back_what_another_thread_has_added(monkeypatch: pytest.MonkeyPatch) -> None:
     known = Vocabulary()
-    known.numbers(tokenize(["oil and gas"]))
+    known.look_up(tokenize(["oil and gas"]))
 
     def meanwhile(*given: Any) -> Any:
         found = kernels.number_and_count(*given)
-        known.numbers(tokenize(["gold"]))  # as another thread may
+        known.look_up(tokenize(["gold"]))  # as another thread may
         return found
 
     monkeypatch.setattr(vocabulary_module, "number_and_count", meanwhile)

@@ -83,7 +83,7 @@ def find_collection() -> Path | None:
     """Return the path of the collection in $THRESHER_DATA (a folder or the archive) or the cache, or None."""
     given = os.environ.get("THRESHER_DATA")
     places = (Path(given) if given else None, cache_folder())
-    return next((found for place in places if place is not None and (found := _find_in(place)) is not None), None)
+    return next((path for place in places if place is not None and (path := _find_in(place)) is not None), None)
 
 
 def cache_folder() -> Path | None:
@@ -118,10 +118,10 @@ def load(path: Path | None = None) -> list[Document]:
 
 def _check_counts(documents: list[Document], path: Path) -> None:
     """Raise a DataError unless the sizes of all splits and the numbers of categories are those published."""
-    found = _count_parts(documents)
+    counts = _count_parts(documents)
     for what, count in {**COUNTS, **CATEGORY_COUNTS}.items():
-        if found.get(what, count) != count:
-            numbers = f"{what}: {found[what]:,}, not {count:,}"
+        if counts.get(what, count) != count:
+            numbers = f"{what}: {counts[what]:,}, not {count:,}"
             problem = f"not Reuters-21578 as published: {numbers}"
             raise DataError(problem, path=path, hint="get another copy")
 
@@ -129,23 +129,23 @@ def _check_counts(documents: list[Document], path: Path) -> None:
 def _count_parts(documents: list[Document]) -> dict[str, int]:
     """Return the numbers of documents and categories; "modapte90" is left out, as it has the size of "modapte"."""
     parts = {base: Counter(_find_part(document, base) for document in documents) for base in ("modlewis", "modapte")}
-    found = {f"{base}:{part}": parts[base][part] for base in parts for part in ("train", "test", "unused")}
+    counts = {f"{base}:{part}": parts[base][part] for base in parts for part in ("train", "test", "unused")}
     train, test = select(documents, "modapte:train"), select(documents, "modapte:test")
     shared = _collect_topics(train) & _collect_topics(test)
     for part, chosen in (("train", train), ("test", test)):
-        found[f"aptemod:{part}"] = sum(not shared.isdisjoint(document.categories) for document in chosen)
+        counts[f"aptemod:{part}"] = sum(not shared.isdisjoint(document.categories) for document in chosen)
     categories = {"categories in training": len(_collect_topics(train)), "categories in training and test": len(shared)}
-    return {"all": len(documents), **found, **categories}
+    return {"all": len(documents), **counts, **categories}
 
 
 def compute_digest(documents: Iterable[Document]) -> str:
     """Return the SHA-256 of the data that all forms of the collection share, in the order of the ids."""
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for document in sorted(documents, key=lambda document: document.id):
         fields, columns = document.fields or {}, document.columns or {}
         facts = [document.id, columns.get("lewissplit"), columns.get("topics_attribute"), fields.get("title", "")]
-        found.update(json.dumps([*facts, *document.categories]).encode())
-    return found.hexdigest()
+        sha256.update(json.dumps([*facts, *document.categories]).encode())
+    return sha256.hexdigest()
 
 
 # -- splits ------------------------------------------------------------------------------------------------------------

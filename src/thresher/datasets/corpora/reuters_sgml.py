@@ -257,8 +257,8 @@ class _Article:
         self._keep(f"<{token[2]}{token[3]}>", self.texts, element)
         return False
 
-    def _keep(self, text: str, kept: dict[str, list[str]], element: str) -> None:
-        kept.setdefault(element, []).append(text)
+    def _keep(self, text: str, parts: dict[str, list[str]], element: str) -> None:
+        parts.setdefault(element, []).append(text)
         self.size += len(text)
         if self.size > MAX_ARTICLE:
             raise self.error(f"a document of more than {MAX_ARTICLE:,} characters", "is a </REUTERS> missing?")

@@ -32,8 +32,8 @@ def read_jsonl(
             known.update(dict.fromkeys(record))
             columns = guess_columns_again(columns, known, options)
             on_columns(columns)
-        own = use_own_text_column(columns, record, options)
-        return make_document(record, own, options, f"{lines.name}:{number}", str(number))
+        chosen = use_own_text_column(columns, record, options)
+        return make_document(record, chosen, options, f"{lines.name}:{number}", str(number))
 
     return lines.documents(document)
 
