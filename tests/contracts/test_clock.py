@@ -1,4 +1,4 @@
-"""A clock that is set back, or wrong by decades: the journal goes by its numbers, and all else by no clock."""
+"""A clock that is set back, or wrong by decades, changes nothing: records are ordered by number."""
 
 import json
 import re
@@ -48,7 +48,7 @@ def teach(desk: JournaledModel) -> str:
     return desk.model.digest()
 
 
-def test_what_was_taught_does_not_depend_on_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learning_does_not_depend_on_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usual, jumped = tmp_path / "usual", tmp_path / "jumped"
     usual.mkdir()
     jumped.mkdir()
@@ -64,7 +64,7 @@ def test_what_was_taught_does_not_depend_on_the_clock(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.usefixtures("jumping")
-def test_the_last_correction_is_undone_whatever_the_clock_said(called: Run, tmp_path: Path) -> None:
+def test_undo_takes_the_last_correction_even_if_the_clock_was_set_back(called: Run, tmp_path: Path) -> None:
     with JournaledModel(model := new_model(tmp_path), new=True) as desk:
         teach(desk)
     for last in ("c9", "c8", "c7"):
@@ -107,7 +107,7 @@ def test_corrections_since_a_time_are_the_same_in_every_zone(
         "9999-12-31T23:59-23:59", "1e9", "",
     ],
 )  # fmt: skip
-def test_what_is_no_time_is_said_to_be_none(called: Run, tmp_path: Path, since: str) -> None:
+def test_an_invalid_time_is_refused(called: Run, tmp_path: Path, since: str) -> None:
     with JournaledModel(model := new_model(tmp_path), new=True) as desk:
         teach(desk)
     said(called("undo", model, "--since", since), 2, f"--since {since!r} is not a time")
@@ -123,7 +123,7 @@ def test_the_service_lists_corrections_in_their_order(tmp_path: Path) -> None:
         assert running.client().delete(f"/v1/corrections/{id}").status_code == 200
 
 
-def test_nothing_but_the_journal_asks_what_time_it_is() -> None:
+def test_only_the_journal_reads_the_clock() -> None:
     asking = re.compile(r"time\.time(_ns)?\b|datetime\.now|utcnow|localtime|gmtime|date\.today")
     found = [path.name for path in SOURCES.rglob("*.py") if asking.search(path.read_text("utf-8"))]
     assert found == ["event_log.py"]

@@ -1,4 +1,4 @@
-"""The same documents and corrections give one model and one answer, whatever teaches and however it comes back.
+"""The same documents and corrections give one model and one answer, on every machine and by every way to train.
 
 {1, 2, 4 threads} x {compiled, interpreted} x {this processor, any} x {NumPy and BLAS with all that the processor can,
 with as little as they may} x {one machine, a cluster, a journal as it lives and replayed}, each run with another seed
@@ -109,7 +109,7 @@ def usual(place: str) -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("cell", EVERY if WHOLE else CORNERS, ids=str)
-def test_every_way_leads_to_one_digest(cell: Cell, ways: list[Cell]) -> None:
+def test_every_way_to_train_gives_the_same_digest(cell: Cell, ways: list[Cell]) -> None:
     found = digests(cell)
     assert len(found) == (1 if cell.place == "journal" else 8)
     assert found == usual(cell.place)

@@ -1,4 +1,4 @@
-"""Texts as long as they may be, made to be slow: every analyser takes time and room in proportion to their length."""
+"""Texts of the maximum length, made to be slow: each analyser needs time and memory in proportion to the length."""
 
 import time
 from collections.abc import Callable
@@ -54,7 +54,7 @@ def test_time_grows_with_the_text_and_no_faster(analyser: str) -> None:
         assert is_linear(lambda text: features.rows([text], grow=True), piece), name
 
 
-def test_what_takes_quadratic_time_is_found_out() -> None:
+def test_quadratic_time_would_be_detected() -> None:
     assert not is_linear(lambda text: [text.count("b") for _ in range(len(text) // 50)], "a")
 
 
@@ -67,7 +67,7 @@ def test_the_longest_text_is_analysed_soon(analyser: str) -> None:
         assert len(features.names) < 200
 
 
-def test_a_document_has_only_so_many_choices_of_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_has_a_limited_number_of_word_choices(monkeypatch: pytest.MonkeyPatch) -> None:
     features = TextFeatures("sparse:2:3", min_count=1)
     whole = features.count_features("a b c d e f")
     monkeypatch.setattr(token_features, "MAX_CHOICES", 8)  # two begin at each word

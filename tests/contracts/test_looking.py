@@ -1,4 +1,4 @@
-"""Looking changes nothing, nor does saving, exporting or failing: one digest after 1,000 predictions, 100 of each."""
+"""Reading, saving, exporting and failing change nothing: one digest after 1,000 predictions, 100 of each kind."""
 
 from itertools import cycle, islice
 from pathlib import Path
@@ -16,7 +16,7 @@ TEXTS = [f"{text} unheard-of{number}" for number, text in enumerate(made_up(OFTE
 
 
 @pytest.mark.parametrize("learner", sorted(LEARNERS))
-def test_looking_and_saving_leave_a_model_as_it_was(learner: str, tmp_path: Path) -> None:
+def test_reading_and_saving_do_not_change_a_model(learner: str, tmp_path: Path) -> None:
     model = Categorizer(learner=learner, choose="nothing", min_count=1).fit(*made_up(60, seed=4))
     model.learn("chess and checkers", accept=["games"])
     before = model.digest()
@@ -48,7 +48,7 @@ def failures(service: Served) -> list[bytes]:
     return [request(service, method, path, body) for method, path, body in bodies]
 
 
-def test_a_service_that_is_looked_at_and_fails_requests_has_the_same_model(tmp_path: Path) -> None:
+def test_reads_and_failed_requests_do_not_change_the_model_of_a_service(tmp_path: Path) -> None:
     with served(new_model(tmp_path)) as running:
         running.correct(text="plank", accept=["metals"])
         before = running.digest, running.last

@@ -56,7 +56,7 @@ def test_any_problem_equals_the_naive_twin(
 
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(st.sampled_from(sorted(LEARNERS)), choices(), problems(), problems(), st.booleans(), st.data())
-def test_going_on_after_fit_equals_the_naive_twin(
+def test_partial_fit_after_fit_equals_the_naive_twin(
     name: str, choice: dict[str, object], first: Problem, later: Problem, complete: bool, data: st.DataObject
 ) -> None:
     """New features, new categories, partial judgements, dropped features that may come back."""
@@ -84,7 +84,7 @@ def _shape(problem: Problem) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_rows_that_count_more_equal_the_naive_twin(name: str) -> None:
+def test_weighted_rows_equal_the_naive_twin(name: str) -> None:
     problem, times = random_problem(2), [0.1, 0.5, 1.0, 2.0, 3.7, 1.0, 0.25] * 2
     learner = LEARNERS[name]().fit(problem.rows, problem.labels, n_categories=5, row_weight=times)
     twin = naive.Learner(name, learner.get_params()).fit(problem.documents, problem.labels, 7, 5, times)

@@ -43,7 +43,7 @@ def are_finite(model: Categorizer) -> bool:
 
 @every_learner
 @every_storage
-def test_emerging_features_are_taken_up_and_change_no_score_until_met(learner: str, sparse: bool) -> None:
+def test_new_features_are_added_and_change_no_score_until_met(learner: str, sparse: bool) -> None:
     model = taught(learner, sparse)
     before = model.decision_function(STREAM.texts)
     known = model.state.features.vocabulary.count
@@ -58,7 +58,7 @@ def test_emerging_features_are_taken_up_and_change_no_score_until_met(learner: s
 
 @every_learner
 @every_storage
-def test_disappearing_features_leave_a_model_that_goes_on(learner: str, sparse: bool) -> None:
+def test_learning_continues_when_features_disappear(learner: str, sparse: bool) -> None:
     model, draw = taught(learner, sparse), random.Random(learner)
     for text, names in zip(*STREAM, strict=True):
         words = text.split()
@@ -92,7 +92,7 @@ def test_the_order_of_the_features_has_no_impact(learner: str, sparse: bool) -> 
 @every_learner
 @every_storage
 @pytest.mark.parametrize("size", [1, 7, 60])
-def test_many_at_a_time_are_one_after_the_other(learner: str, sparse: bool, size: int) -> None:
+def test_a_batch_equals_documents_one_after_the_other(learner: str, sparse: bool, size: int) -> None:
     known = Corpus(made_up(60, seed=10).texts, STREAM.categories)  # words of `fit`, whose average is measured there
     batched = taught(learner, sparse)
     for first in range(0, 60, size):
@@ -101,7 +101,7 @@ def test_many_at_a_time_are_one_after_the_other(learner: str, sparse: bool, size
 
 
 @every_learner
-def test_input_is_neither_changed_nor_kept(learner: str) -> None:
+def test_input_is_neither_changed_nor_referenced(learner: str) -> None:
     model = taught(learner)
     texts: list[Any] = [{"title": text[:20], "body": text} for text in STREAM.texts]
     names = [list(row) for row in STREAM.categories]
@@ -127,7 +127,7 @@ def test_input_is_neither_changed_nor_kept(learner: str) -> None:
 
 @every_learner
 @every_storage
-def test_memory_is_bounded_however_long_the_stream(learner: str, sparse: bool, tmp_path: Path) -> None:
+def test_memory_is_bounded_for_a_stream_of_any_length(learner: str, sparse: bool, tmp_path: Path) -> None:
     model = taught(learner, sparse, max_features=400)
     sizes = []
     for length in (300, 3000):
@@ -142,7 +142,7 @@ def test_memory_is_bounded_however_long_the_stream(learner: str, sparse: bool, t
 
 @every_learner
 @every_storage
-def test_predictions_leave_no_trace(learner: str, sparse: bool) -> None:
+def test_predictions_change_nothing(learner: str, sparse: bool) -> None:
     model = taught(learner, sparse)
     before, texts = model.digest(), [{"title": text} for text in STREAM.texts]
     kept = deepcopy(texts)

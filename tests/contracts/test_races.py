@@ -213,7 +213,7 @@ def raced(way: str, kinds: list[str], seconds: float, seed: int, folder: Path) -
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_threads_that_look_while_one_teaches_break_nothing(way: str, tmp_path: Path) -> None:
+def test_threads_can_read_while_another_teaches(way: str, tmp_path: Path) -> None:
     seconds = number_of("THRESHER_RACE_SECONDS", 14)
     found = raced(way, list(KINDS), seconds / len(KINDS), new_draw().randrange(2**32), tmp_path)
     assert set(found) == set(KINDS)
@@ -224,7 +224,7 @@ def test_threads_that_look_while_one_teaches_break_nothing(way: str, tmp_path: P
     tell("{looks:,} looks, {refused:,} of them refused, while {taught:,} lessons were taught".format(**totals))
 
 
-def test_of_two_threads_that_teach_one_model_the_second_gets_an_error() -> None:
+def test_the_second_thread_that_teaches_a_model_gets_an_error() -> None:
     model, inside, go_on = new_model("balanced-winnow"), threading.Event(), threading.Event()
     before = model.digest()
 
@@ -253,7 +253,7 @@ def test_of_two_threads_that_teach_one_model_the_second_gets_an_error() -> None:
     model.learn("oil", accept=["other"])
 
 
-def test_a_look_that_fails_leaves_what_another_thread_has_taken_up() -> None:
+def test_a_failed_read_keeps_what_another_thread_has_learned() -> None:
     features = new_model("balanced-winnow").state.features
     known = features.vocabulary.count
 

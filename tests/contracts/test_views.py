@@ -24,7 +24,7 @@ SETTINGS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
-def test_readers_see_a_whole_model_while_it_learns(settings: dict[str, Any]) -> None:
+def test_readers_see_a_consistent_model_while_it_learns(settings: dict[str, Any]) -> None:
     model = Categorizer(min_count=1, **settings).fit(TEXTS, CATEGORIES)
     current, ended, failures, seen = [model.view()], Event(), list[BaseException](), set[int]()
 
@@ -64,7 +64,7 @@ def test_a_view_keeps_its_words_and_categories() -> None:
     assert model.empty(["zinc"]).tolist() == [False]
 
 
-def test_a_view_keeps_no_document_whose_words_it_does_not_know() -> None:
+def test_a_view_omits_documents_with_words_it_does_not_know() -> None:
     """The kernels look up the weights of features without asking whether there are so many."""
     model = Categorizer(min_count=1).fit(TEXTS, CATEGORIES)
     view = model.view()
@@ -101,7 +101,7 @@ def test_a_view_may_be_changed_without_the_model() -> None:
     assert model.digest() == digest
 
 
-def test_a_new_category_of_a_view_takes_no_place_of_the_models() -> None:
+def test_a_new_category_of_a_view_does_not_occupy_a_place_in_the_model() -> None:
     model = Categorizer(min_count=1).fit(TEXTS, CATEGORIES)
     view = model.view()
     model.learn("crude harvest mine", accept=["mixed"])  # known words: the weights stay where they are
@@ -111,7 +111,7 @@ def test_a_new_category_of_a_view_takes_no_place_of_the_models() -> None:
     assert model.predict(["crude harvest mine"]) == [["mixed"]]
 
 
-def test_a_view_of_sparse_weights_stays_as_it_was() -> None:
+def test_a_view_of_sparse_weights_never_changes() -> None:
     model = Categorizer(preset="paper", learner="perceptron", average=True, discard=False, sparse=True, min_count=1)
     model.fit(TEXTS, CATEGORIES)
     view = model.view()
@@ -138,7 +138,7 @@ class Lesson:
         return before
 
 
-def test_a_lesson_that_ends_while_a_look_fails_is_noticed() -> None:
+def test_learning_that_ends_during_a_failed_read_is_noticed() -> None:
     model = Lesson()
     look = reading(model)  # type: ignore[arg-type]
     model.ends = True

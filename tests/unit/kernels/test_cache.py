@@ -1,4 +1,4 @@
-"""Compiled kernels on the disk: used again, and compiled anew where a file is torn, changed or cannot be written."""
+"""The disk cache of compiled kernels: they are used again, or compiled again if their file is damaged or stale."""
 
 import random
 import subprocess
@@ -45,14 +45,14 @@ DAMAGES: dict[str, Callable[[bytes, random.Random], bytes]] = {
 }
 
 
-def test_what_was_compiled_is_used_again(tmp_path: Path) -> None:
+def test_compiled_code_is_used_again(tmp_path: Path) -> None:
     assert not was_loaded(tmp_path)
     assert was_loaded(tmp_path)
     assert module_in(tmp_path).tenfold(0.5) == 5.0  # of another type, beside the first
     assert was_loaded(tmp_path)
 
 
-def test_code_that_checks_bounds_and_code_that_does_not_are_kept_apart(
+def test_code_with_and_without_bounds_checks_has_separate_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not was_loaded(tmp_path)
@@ -64,7 +64,7 @@ def test_code_that_checks_bounds_and_code_that_does_not_are_kept_apart(
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_torn_or_changed_file_is_compiled_anew(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_file_is_compiled_again(tmp_path: Path, damage: str) -> None:
     was_loaded(tmp_path)
     draw = random.Random(damage)
     for _ in range(3):
@@ -74,7 +74,7 @@ def test_a_torn_or_changed_file_is_compiled_anew(tmp_path: Path, damage: str) ->
         assert was_loaded(tmp_path), "and kept whole"
 
 
-def test_a_folder_without_room_or_gone_stops_no_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_or_missing_folder_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = module_in(tmp_path)
     (tmp_path / "__pycache__").rename(tmp_path / "elsewhere")
     (tmp_path / "__pycache__").write_text("not a folder")
@@ -90,7 +90,7 @@ def test_a_folder_without_room_or_gone_stops_no_one(tmp_path: Path, monkeypatch:
     assert files(tmp_path) == []
 
 
-def test_kernels_work_where_no_folder_may_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_work_without_a_writable_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])
     assert not was_loaded(tmp_path)
     assert files(tmp_path) == []
@@ -127,7 +127,7 @@ def test_twenty_processes_may_compile_at_once(tmp_path: Path) -> None:
     assert was_loaded(tmp_path)
 
 
-def test_processes_that_start_cold_train_the_same_model_and_say_why_it_takes_so_long(tmp_path: Path) -> None:
+def test_processes_without_a_cache_train_the_same_model_and_announce_compilation(tmp_path: Path) -> None:
     def train(name: str) -> str:
         command = f"thresher train sample:train -o {name}.thresher --preset fast --choose nothing 2>&1"
         code, told = walk.run(f"NUMBA_CACHE_DIR={tmp_path / 'kernels'} {command}", tmp_path)

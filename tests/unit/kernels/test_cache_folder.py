@@ -1,4 +1,4 @@
-"""Compiled kernels are run, so they are kept where nobody else may write: whoever could, would run what they like."""
+"""Compiled kernels are executed, so they are cached where nobody else can write."""
 
 import json
 import os
@@ -43,7 +43,7 @@ class Canary:
         return Path.touch, (self.path,)
 
 
-def test_a_folder_that_others_may_write_to_is_told_and_a_private_one_is_used(
+def test_a_folder_that_others_can_write_to_is_reported_and_replaced_by_a_private_one(
     logged: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program, open_to_all = made(tmp_path / "program", 0o755), made(tmp_path / "open", 0o777)
@@ -59,7 +59,7 @@ def test_a_folder_that_others_may_write_to_is_told_and_a_private_one_is_used(
     assert f"others may write there, and what is there would be run; compiled kernels are kept in {own}" in said
 
 
-def test_what_someone_put_there_is_not_run(logged: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_others_put_there_are_not_run(logged: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program, shared = made(tmp_path / "program", 0o755), made(tmp_path / "shared", 0o755)
     monkeypatch.setattr(config, "CACHE_DIR", str(shared))
     assert not was_loaded(program)
@@ -79,18 +79,18 @@ def test_what_someone_put_there_is_not_run(logged: Log, tmp_path: Path, monkeypa
     [(0o700, 0o755, True), (0o755, 0o755, True), (0o775, 0o755, True), (0o777, 0o755, False), (0o1777, 0o755, False),
      (0o702, 0o755, False), (0o755, 0o777, False), (0o755, 0o1777, True)],
 )  # fmt: skip
-def test_a_folder_is_as_safe_as_those_around_it(tmp_path: Path, mode: int, parent: int, safe: bool) -> None:
+def test_a_folder_is_only_as_safe_as_its_parents(tmp_path: Path, mode: int, parent: int, safe: bool) -> None:
     program, folder = made(tmp_path / "program", 0o755), made(tmp_path / "around" / "kernels", mode)
     folder.parent.chmod(parent)
     assert is_safe(folder, program) is safe
 
 
-def test_whoever_may_write_the_program_is_trusted_with_its_kernels(tmp_path: Path) -> None:
+def test_users_who_can_write_the_program_are_trusted_with_its_kernels(tmp_path: Path) -> None:
     program = made(tmp_path / "program", 0o777)
     assert is_safe(made(program / "__pycache__", 0o777), program)
 
 
-def test_a_folder_of_someone_else_is_not_safe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_another_user_is_not_safe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, program = made(tmp_path / "theirs", 0o755), Path("/")
     assert is_safe(folder, program)
     if os.geteuid() == 0:
@@ -108,7 +108,9 @@ def test_a_folder_of_another_group_is_not_safe(tmp_path: Path, monkeypatch: pyte
     assert not is_safe(folder, Path("/"))
 
 
-def test_without_a_private_folder_nothing_is_kept(logged: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_cached_without_a_private_folder(
+    logged: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program, open_to_all = made(tmp_path / "program", 0o755), made(tmp_path / "open", 0o777)
     (tmp_path / "own").write_text("no folder")
     monkeypatch.setattr(config, "CACHE_DIR", str(open_to_all))
@@ -117,7 +119,7 @@ def test_without_a_private_folder_nothing_is_kept(logged: Log, tmp_path: Path, m
     assert not list(open_to_all.rglob("*.nb?"))
 
 
-def test_the_doctor_says_that_others_may_write_there(
+def test_the_doctor_reports_that_others_can_write_there(
     called: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(made(tmp_path / "open", 0o777)))

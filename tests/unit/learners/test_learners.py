@@ -1,4 +1,4 @@
-"""What a learner promises beside the rule itself: batches, growth, purity, threads, stopping."""
+"""What a learner promises in addition to its update rule: batches, growth, purity, threads, stopping."""
 
 import _thread
 from typing import Any
@@ -57,7 +57,7 @@ def test_average_active_is_measured_once_and_kept(name: str) -> None:
 
 @every_learner
 @pytest.mark.parametrize("settings", VERSIONS)
-def test_looking_changes_nothing(name: str, settings: dict[str, Any]) -> None:
+def test_scoring_and_reading_weights_change_nothing(name: str, settings: dict[str, Any]) -> None:
     problem = random_problem(9)
     learner = LEARNERS[name](**settings).fit(problem.rows, problem.labels, n_categories=5)
     before, scores = state(learner), learner.score(problem.rows)
@@ -69,7 +69,7 @@ def test_looking_changes_nothing(name: str, settings: dict[str, Any]) -> None:
 
 
 @every_learner
-def test_input_is_neither_changed_nor_kept(name: str) -> None:
+def test_input_is_neither_changed_nor_referenced(name: str) -> None:
     problem = random_problem(10)
     rows = problem.rows
     copies = [part.copy() for part in rows[:3]]
@@ -106,7 +106,7 @@ def test_new_features_and_categories_may_appear_at_any_time(name: str) -> None:
 
 
 @every_learner
-def test_grown_learner_equals_one_that_knew_all_from_the_start(name: str) -> None:
+def test_a_grown_learner_equals_one_that_knew_everything_from_the_start(name: str) -> None:
     problem = random_problem(12, n_rows=30, n_features=9, n_categories=20)
     early = Problem(
         [{f: n for f, n in document.items() if f < 4} for document in problem.documents[:10]],
@@ -123,7 +123,7 @@ def test_grown_learner_equals_one_that_knew_all_from_the_start(name: str) -> Non
 
 
 @every_learner
-def test_category_without_positives_is_learned_and_never_accepted(name: str) -> None:
+def test_a_category_without_positives_is_learned_but_never_accepted(name: str) -> None:
     problem = random_problem(13)
     labels = [{c for c in row if c != 2} for row in problem.labels]
     learner = LEARNERS[name]().fit(problem.rows, labels, n_categories=5)
@@ -147,7 +147,7 @@ def test_order_of_documents_matters_only_when_it_should(name: str) -> None:
 
 @every_learner
 @pytest.mark.parametrize("large", [False, True])
-def test_weights_stay_finite_under_stubborn_teachers(name: str, large: bool) -> None:
+def test_weights_stay_finite_under_endless_corrections(name: str, large: bool) -> None:
     """The same document twenty thousand times, then as often as what it is not, then in turns."""
     settings = _large_steps(name) if large else {}
     learner = LEARNERS[name](average_active=1.0, **settings)
@@ -166,7 +166,7 @@ def test_weights_stay_finite_under_stubborn_teachers(name: str, large: bool) -> 
     "settings", [{}, {"average": True}, {"sparse": True}, {"threshold_range": (-1e6, 1e6)}], ids=str
 )
 @pytest.mark.parametrize("signs", [[1], [-1], [1, -1]], ids=["always", "never", "in turn"])
-def test_a_correction_made_twenty_thousand_times_leaves_all_finite(
+def test_a_correction_repeated_twenty_thousand_times_keeps_everything_finite(
     name: str, settings: dict[str, Any], signs: list[int]
 ) -> None:
     own = {key: value for key, value in settings.items() if key in LEARNERS[name].__dataclass_fields__}
@@ -198,7 +198,7 @@ def test_winnow_weights_never_reach_zero(name: str) -> None:
 
 
 @every_learner
-def test_scores_do_not_depend_on_how_rows_are_shared_out(name: str) -> None:
+def test_scores_do_not_depend_on_how_rows_are_divided_among_threads(name: str) -> None:
     rows, labels = big_problem()
     learner = LEARNERS[name](max_passes=1, n_threads=1).fit(rows, labels)
     alone = np.concatenate([learner.score(part(rows, i, i + 1)) for i in range(0, 60_000, 5_000)])
@@ -213,13 +213,13 @@ def part(rows: Rows, start: int, stop: int) -> Rows:
 
 
 @every_learner
-def test_order_of_features_within_a_row_does_not_exist(name: str) -> None:
+def test_unordered_features_within_a_row_are_refused(name: str) -> None:
     """Rows are taken in the order of their features alone; any other is refused, so it cannot change the result."""
     with pytest.raises(ValueError, match="increase strictly"):
         LEARNERS[name]().fit(Rows([0, 2], [1, 0], [1.0, 1.0], 2), [[0]])  # type: ignore[arg-type]
 
 
-def test_slices_hold_no_more_work_than_allowed_however_uneven_the_rows() -> None:
+def test_chunks_hold_no_more_work_than_allowed_even_for_uneven_rows() -> None:
     lengths = np.concatenate((np.zeros(200_000, dtype=np.int64), np.full(200, 100_000)))
     for width in (1, 16, 32):
         parts = split_order(np.arange(len(lengths)), lengths, width)
@@ -254,7 +254,7 @@ def test_failed_growth_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatc
 
 
 @every_learner
-def test_late_features_and_categories_weigh_nothing_until_met(name: str) -> None:
+def test_late_features_and_categories_have_zero_weight_until_promoted(name: str) -> None:
     problem = random_problem(23)
     learner = LEARNERS[name](late_start="zero").fit(problem.rows, problem.labels, n_categories=5)
     before = learner.weights_
@@ -277,13 +277,13 @@ def test_a_learner_may_resume_another_with_other_parameters() -> None:
 
 
 @every_learner
-def test_empty_documents_never_err_as_negatives_and_teach_nothing(name: str) -> None:
+def test_empty_documents_are_never_negative_mistakes_and_change_no_weight(name: str) -> None:
     learner = LEARNERS[name]().fit(as_rows([{}, {}], 3), [[0], []])
     assert learner.score(as_rows([{}], 3)).tolist() == [[0.0]]
     assert learner.average_active_ == 1.0
 
 
-def test_many_small_batches_hold_memory_level() -> None:
+def test_many_small_batches_keep_memory_constant() -> None:
     problem = random_problem(15)
     learner = BalancedWinnow(average=True).fit(problem.rows, problem.labels, n_categories=5)
     size = len(state(learner))
@@ -300,7 +300,7 @@ def test_mean_of_few_rows_equals_mean_of_all() -> None:
     assert_same_bits(few, learner.score(as_rows(problem.documents[:1], 400)))
 
 
-def test_progress_is_reported_to_the_end() -> None:
+def test_progress_is_reported_until_the_end() -> None:
     problem = random_problem(17)
     seen: list[Progress] = []
     learner = BalancedWinnow(max_passes=4).fit(problem.rows, problem.labels, progress=seen.append)
@@ -336,7 +336,7 @@ def test_interrupted_training_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("late_start", ["initial", "zero"])
-def test_a_category_that_an_interrupt_took_away_leaves_nothing_to_the_next(
+def test_a_category_removed_by_an_interrupt_leaves_nothing_to_the_next_one(
     late_start: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(blocks: DenseWeights, *given: Any) -> Any:
@@ -408,7 +408,7 @@ def test_corrections_count_as_examples_only_for_the_categories_judged() -> None:
     assert (learner.get_weights().examples - before).reshape(-1)[:3].tolist() == [0, 1, 0]
 
 
-def test_ever_so_many_passes_are_gathered_in_few_stages() -> None:
+def test_many_passes_need_few_stages() -> None:
     """Two documents that contradict each other never stop a category from learning."""
     rows = Rows(np.array([0, 1, 2]), np.zeros(2, dtype=np.int32), np.ones(2, dtype=np.float32), 1)
     learner = Perceptron(max_passes=10_000, block_width=1).fit(rows, [[0, 1], []])

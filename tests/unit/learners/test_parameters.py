@@ -43,7 +43,7 @@ def test_every_parameter_has_a_rule_and_bad_values() -> None:
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_parameter_out_of_range_is_named_with_its_value_and_range(name: str) -> None:
+def test_an_error_names_the_parameter_its_value_and_its_range(name: str) -> None:
     problem = random_problem(20)
     learner = LEARNERS[name]().fit(problem.rows, problem.labels, n_categories=5)
     before = state(learner)
@@ -82,7 +82,7 @@ def test_bad_data_is_refused_and_the_learner_unchanged(name: str, documents: Any
     assert state(learner) == before
 
 
-def test_a_refused_first_call_leaves_a_learner_that_knows_nothing() -> None:
+def test_a_refused_first_call_leaves_the_learner_unfitted() -> None:
     learner = BalancedWinnow()
     for rows, labels in ((as_rows([{0: 1.0}], 1), [[]]), (as_rows([{0: NAN}], 1), [[0]])):
         for learn in (learner.fit, learner.partial_fit):
@@ -92,7 +92,7 @@ def test_a_refused_first_call_leaves_a_learner_that_knows_nothing() -> None:
             learner.score(rows)
 
 
-def test_no_features_and_no_categories_are_refused_with_the_way_out() -> None:
+def test_no_features_and_no_categories_are_refused_with_a_hint() -> None:
     with pytest.raises(ValueError, match="n_features = 0"):
         BalancedWinnow().fit(as_rows([{}], 0), [[0]])
     for count in (None, 0, -4, 2.5, 10**12, "3"):
@@ -108,7 +108,7 @@ def test_wrong_number_of_features_is_refused_on_score() -> None:
             learner.score(as_rows([{0: 1.0}], n_features))
 
 
-def test_positive_winnow_says_why_it_refuses_negative_strengths() -> None:
+def test_positive_winnow_explains_why_it_refuses_negative_strengths() -> None:
     with pytest.raises(ValueError, match="promotions of positive weights into demotions"):
         PositiveWinnow(strength="linear", normalize=False).fit(as_rows([{0: -1.0}], 1), [[0]])
 

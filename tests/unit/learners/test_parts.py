@@ -42,7 +42,7 @@ def partial_labels(n_rows: int, categories: list[int], seed: int) -> Labels:
 
 
 @pytest.mark.parametrize(("name", "settings"), CASES, ids=str)
-def test_a_part_learns_what_the_whole_would(name: str, settings: dict[str, Any]) -> None:
+def test_a_part_learns_the_same_as_the_whole(name: str, settings: dict[str, Any]) -> None:
     (whole, rows), (other, _) = fitted(name, settings), fitted(name, settings)
     chosen = [3, 17, 38]
     few = Rows(rows.indptr[:6], rows.indices[: rows.indptr[5]], rows.data[: rows.indptr[5]], rows.n_features)
@@ -64,7 +64,7 @@ def test_a_part_learns_what_the_whole_would(name: str, settings: dict[str, Any])
     assert_same_bits(whole.weights_, other.weights_)
 
 
-def test_a_new_category_is_taught_without_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_teaching_a_new_category_does_not_touch_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"word{number} word{number + 1} common" for number in range(80)]
     model = Categorizer(preset="fast", min_count=1).fit(texts, [[OTHERS[number % 40]] for number in range(80)])
     copied, scored = list[int](), list[int]()
@@ -87,7 +87,7 @@ def test_a_new_category_is_taught_without_the_others(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_memory_that_is_reserved_changes_nothing(sparse: bool, tmp_path: Path) -> None:
+def test_reserving_memory_changes_nothing(sparse: bool, tmp_path: Path) -> None:
     texts = ["crude oil barrel", "wheat corn grain"] * 3
     models = [
         Categorizer(preset="fast", min_count=1, sparse=sparse).fit(texts, ["energy", "grain"] * 3) for _ in range(2)
@@ -102,7 +102,7 @@ def test_memory_that_is_reserved_changes_nothing(sparse: bool, tmp_path: Path) -
         assert models[0].digest() == models[1].digest()
 
 
-def test_features_that_would_be_new_are_counted() -> None:
+def test_new_features_of_a_text_are_counted() -> None:
     model = Categorizer(preset="fast", min_count=1, max_features=8).fit(["crude oil", "wheat corn"], ["a", "b"])
     found = FeatureCounts(["oil", "tin", "zinc"], [1, 2, 1])
     assert model.state.features.count_new(found) == 2

@@ -1,4 +1,4 @@
-"""Weights kept only for the features that were met: the same scores, and a model that learns, changes and is kept."""
+"""Sparse weights: they score like dense ones, and their models learn, change and are saved."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ def listed(model: Categorizer) -> SparseWeights:
     return found
 
 
-def test_regularized_winnow_scores_as_with_all_weights() -> None:
+def test_sparse_regularized_winnow_scores_like_dense() -> None:
     problem = random_problem(5, n_rows=40, n_features=20, n_categories=40)
     dense, sparse = (RegularizedWinnow(sparse=sparse).fit(problem.rows, problem.labels) for sparse in (False, True))
     assert_same_bits(dense.score(problem.rows), sparse.score(problem.rows))
@@ -47,7 +47,7 @@ def test_regularized_winnow_scores_as_with_all_weights() -> None:
     assert dense.mistakes_.tolist() == sparse.mistakes_.tolist()
 
 
-def test_a_model_says_what_one_with_all_weights_does() -> None:
+def test_a_sparse_model_scores_like_a_dense_one() -> None:
     dense = Categorizer(preset="fast", **SMALL).fit(TEXTS, CATEGORIES)
     np.testing.assert_array_equal(sparse_model().decision_function(TEXTS), dense.decision_function(TEXTS))
     assert len(listed(sparse_model()).entries().weight) == np.count_nonzero(dense.state.learner.weights_)
@@ -60,7 +60,7 @@ def test_threads_change_nothing(threads: int, monkeypatch: pytest.MonkeyPatch) -
     assert sparse_model(n_threads=threads).digest() == sparse_model().digest()
 
 
-def test_it_learns_live_as_after_loading(tmp_path: Path) -> None:
+def test_a_loaded_model_learns_like_the_original(tmp_path: Path) -> None:
     model = sparse_model()
     model.save(tmp_path / "model")
     loaded = Categorizer.load(tmp_path / "model")
@@ -72,7 +72,7 @@ def test_it_learns_live_as_after_loading(tmp_path: Path) -> None:
     assert model.predict(["tin exports"]) == [["tin", "trade"]]
 
 
-def test_a_stream_is_one_by_one() -> None:
+def test_a_stream_equals_documents_one_by_one() -> None:
     documents = [("oil from the north", ["energy"]), ("wheat from the gold coast", ["grain"])] * 3
     one_by_one, streamed = sparse_model(), sparse_model()
     predicted = []
@@ -85,7 +85,7 @@ def test_a_stream_is_one_by_one() -> None:
 
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("average", [False, True])
-def test_categories_are_chosen_and_merged_as_with_all_weights(name: str, average: bool) -> None:
+def test_categories_are_selected_and_merged_as_with_dense_weights(name: str, average: bool) -> None:
     problem = random_problem(7, n_rows=30, n_features=12, n_categories=6)
     learner = LEARNERS[name](sparse=True, average=average, max_passes=5, discard=False).fit(
         problem.rows, problem.labels
@@ -101,7 +101,7 @@ def test_categories_are_chosen_and_merged_as_with_all_weights(name: str, average
     assert learner.score(problem.rows).shape == (30, 3)
 
 
-def test_a_model_is_compressed_and_explained() -> None:
+def test_a_sparse_model_can_be_compressed_and_explained() -> None:
     model = sparse_model()
     before = len(listed(model).entries().weight)
     found = model.compress("5500B")
@@ -113,7 +113,7 @@ def test_a_model_is_compressed_and_explained() -> None:
     assert model.strongest_words("energy", 1)[0][0][0] == "oil"
 
 
-def test_very_many_weights_are_sparse_by_themselves() -> None:
+def test_models_with_very_many_weights_become_sparse_automatically() -> None:
     fast, paper = (ModelSettings.complete(preset, {}) for preset in ("fast", "paper"))
     assert fit_to_size(fast, MAX_DENSE // 100, 100).sparse is False
     assert fit_to_size(fast, MAX_DENSE // 100 + 1, 100).as_dict() == fast.as_dict() | SMALL | {"sparse": True}
@@ -124,7 +124,7 @@ def test_very_many_weights_are_sparse_by_themselves() -> None:
         Categorizer(sparse="yes")
 
 
-def test_the_paper_s_learner_weighs_only_what_it_has_met() -> None:
+def test_a_sparse_balanced_winnow_stores_only_features_that_it_met() -> None:
     model = Categorizer(preset="paper", sparse=True, discard=False, min_count=1).fit(TEXTS, CATEGORIES)
     entries = listed(model).entries()
     met = {
@@ -135,7 +135,7 @@ def test_the_paper_s_learner_weighs_only_what_it_has_met() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.sets(st.integers(0, 6), min_size=1)), min_size=1, max_size=12))
-def test_lists_find_room_wherever_an_entry_comes_late(steps: list[tuple[int, set[int]]]) -> None:
+def test_lists_make_room_for_late_entries_at_any_position(steps: list[tuple[int, set[int]]]) -> None:
     """One document after the other, each for one category alone."""
     learner, twin = (BalancedWinnow(sparse=sparse, late_start="zero", average_active=2.0) for sparse in (True, False))
     for category, features in steps:
@@ -163,7 +163,7 @@ def rows_of(features: set[int]) -> Rows:
         (lambda p, a: a["weights.features"].__setitem__(0, 10**6), "weights.features holds a value out of range"),
     ],
 )
-def test_a_file_that_makes_no_sense_is_refused(change: Any, message: str, tmp_path: Path) -> None:
+def test_an_inconsistent_file_is_refused(change: Any, message: str, tmp_path: Path) -> None:
     sparse_model().save(tmp_path / "model")
     packed, versions, arrays = read_model(tmp_path / "model")
     arrays = {name: array.copy() for name, array in arrays.items()}
@@ -191,7 +191,7 @@ def test_a_correction_that_fails_leaves_no_category_behind(
     assert model.digest() == again.digest()
 
 
-def test_categories_half_learned_are_forgotten() -> None:
+def test_half_learned_categories_are_removed() -> None:
     learner = BalancedWinnow(sparse=True, average_active=2.0, average=True)
     learner.partial_fit(rows_of({0, 1, 2}), [[0, 1]], n_categories=2)
     weights, scores = learner.weights_, learner.score(rows_of({0, 2}))
@@ -202,7 +202,7 @@ def test_categories_half_learned_are_forgotten() -> None:
     assert_same_bits(learner.score(rows_of({0, 2})), scores)
 
 
-def test_averaged_weights_are_compressed_by_what_they_score() -> None:
+def test_compression_ranks_averaged_weights_by_their_effect_on_scores() -> None:
     problem = {"learner": "perceptron", "average": True, "discard": False, "sparse": True}
     model = Categorizer(preset="paper", min_count=1, **problem).fit(TEXTS, CATEGORIES)
     scoring = listed(model).entries(scoring=True)
@@ -212,7 +212,7 @@ def test_averaged_weights_are_compressed_by_what_they_score() -> None:
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_weights_are_asked_only_of_what_there_is(sparse: bool) -> None:
+def test_weights_of_unknown_features_and_categories_are_refused(sparse: bool) -> None:
     problem = random_problem(5, n_rows=20, n_features=30, n_categories=4)
     learner = BalancedWinnow(sparse=sparse, discard=False).fit(problem.rows, problem.labels)
     assert len(learner.category_weights(0, np.array([0, learner.n_features_ - 1]))) == 2

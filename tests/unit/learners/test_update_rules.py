@@ -54,7 +54,7 @@ def test_demotion_touches_only_active_features() -> None:
 
 
 @pytest.mark.parametrize(("document", "labels"), [(LONG, [0]), (SHORT, []), ({0: 1.0}, [])])
-def test_correct_prediction_changes_nothing(document: dict[int, float], labels: list[int]) -> None:
+def test_a_correct_prediction_changes_nothing(document: dict[int, float], labels: list[int]) -> None:
     for learner in (PositiveWinnow(**WINNOW), BalancedWinnow(**WINNOW), Perceptron(**PERCEPTRON)):
         assert weights(learner, [document], [labels]) == [0.5] * 4
         assert learner.mistakes_.tolist() == [[0]]
@@ -151,7 +151,7 @@ def test_discarding_waits_until_mistakes_are_few_or_the_pass_is_reached() -> Non
     assert dropped_with(discard_below=1.0, discard_by_pass=1, max_passes=1) == 0  # nothing would be learned after it
 
 
-def test_dropped_feature_comes_back_only_if_discarding_is_not_final() -> None:
+def test_a_discarded_feature_comes_back_only_if_discarding_is_not_final() -> None:
     for final, expected in ((True, [0.0, 0.0]), (False, [1.0, 0.0])):
         settings = {"discard": True, "discard_range": (-9.0, 9.0), "discard_by_pass": 1, "max_passes": 2}
         learner = PositiveWinnow(**WINNOW | settings | {"discard_final": final})
@@ -214,12 +214,12 @@ def test_a_negative_within_the_range_pushes_down_and_one_below_it_not_at_all() -
     assert learner.weights_[0, 1] == 0.0
 
 
-def test_a_strong_feature_is_pushed_in_proportion() -> None:
+def test_a_push_is_proportional_to_the_strength() -> None:
     learner = regularized(max_passes=1, strength="linear").fit(as_rows([{0: 1.0, 1: 3.0}], 2), [[0]])
     assert learner.weights_[0].tolist() == pytest.approx([math.sinh(0.5), math.sinh(1.5)], rel=1e-6)
 
 
-def test_a_document_takes_back_what_is_no_longer_needed() -> None:
+def test_a_document_reduces_its_dual_weight_when_it_is_no_longer_needed() -> None:
     rows = as_rows([{0: 1.0}, {0: 2.0}], 1)
     learner = regularized(max_passes=30, strength="linear", positive_cap=10.0).fit(rows, [[0], [0]])
     # The stronger document reaches the range's end first; in the end the weaker one alone stands at it.

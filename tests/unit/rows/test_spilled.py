@@ -1,4 +1,4 @@
-"""What outgrows memory goes on in files, and gives the same bits."""
+"""Rows and texts that outgrow memory move to temporary files, and give the same bits."""
 
 import errno
 import tempfile
@@ -39,7 +39,7 @@ def test_an_array_holds_its_pieces_in_memory_or_in_a_file(pieces: list[list[int]
         assert found[0] == 7
 
 
-def test_an_array_outlives_what_made_it() -> None:
+def test_an_array_outlives_its_maker() -> None:
     growing = SpillingArray(np.int32, 0)
     growing.append(np.arange(10_000, dtype=np.int32))
     found = growing.array()[5000:]
@@ -48,7 +48,7 @@ def test_an_array_outlives_what_made_it() -> None:
 
 
 @given(st.lists(st.text() | st.dictionaries(st.text(), st.text()), max_size=20), st.integers(0, 100))
-def test_texts_come_back(texts: list[Any], limit: int) -> None:
+def test_texts_are_returned_unchanged(texts: list[Any], limit: int) -> None:
     kept = SpillingTexts(texts, limit)
     assert list(kept) == [kept[i] for i in range(len(kept))] == kept[:] == texts
     kept.append("one more")
@@ -57,12 +57,12 @@ def test_texts_come_back(texts: list[Any], limit: int) -> None:
 
 
 @pytest.mark.parametrize("text", [3, None, b"bytes", {"title": 3}, {3: "title"}])
-def test_what_is_no_text_is_refused(text: Any) -> None:
+def test_values_that_are_not_texts_are_refused(text: Any) -> None:
     with pytest.raises(TextError, match="a text must be str or fields of str"):
         SpillingTexts([text])
 
 
-def test_lone_surrogates_wait_for_the_tokeniser_to_refuse_them() -> None:
+def test_lone_surrogates_are_stored_and_refused_by_the_tokenizer() -> None:
     assert SpillingTexts(["\ud800"], limit=0)[0] == "\ud800"
     with pytest.raises(TextError, match="lone surrogate"):
         Categorizer(memory=1).fit((text for text in ["\ud800"] * 200), ["a", "b"] * 100)
@@ -80,7 +80,9 @@ def test_lone_surrogates_wait_for_the_tokeniser_to_refuse_them() -> None:
     ],
     ids=str,
 )
-def test_a_corpus_in_files_gives_the_same_model(settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_corpus_in_temporary_files_gives_the_same_model(
+    settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(training, "STRETCH", 64)
     monkeypatch.setattr("thresher.rows.spilled.ROWS_AT_ONCE", 300)
     monkeypatch.setattr("thresher.text.vectorizer.FIT_TEXTS", 30)
@@ -103,14 +105,14 @@ def test_every_pass_sees_every_row_once(n_rows: int, seed: int) -> None:
     assert Orders(n_rows, None).next().tolist() == list(range(n_rows))
 
 
-def test_a_full_disk_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: Path("/dev/full").open("wb", 0))  # noqa: SIM115
     growing = SpillingArray(np.int64, 0)
     with pytest.raises(SpillError, match="No space left on device"):
         growing.append(np.arange(10))
 
 
-def test_no_folder_for_temporary_files_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_folder_for_temporary_files_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(**_: Any) -> None:
         raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
 
@@ -132,12 +134,12 @@ def test_parts_of_rows_join_to_the_rows(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("memory", ["much", 0, -1, "0MB", True])
-def test_memory_that_is_no_size_is_refused(memory: Any) -> None:
+def test_an_invalid_memory_size_is_refused(memory: Any) -> None:
     with pytest.raises(ParameterError, match="invalid memory: "):
         Categorizer(memory=memory)
 
 
-def test_memory_is_a_size_and_no_part_of_the_model() -> None:
+def test_memory_is_a_size_and_not_part_of_the_model() -> None:
     assert Categorizer(memory="1GB").settings["memory"] == 10**9
     assert Categorizer(memory="1GB").fit(TEXTS, CATEGORIES).digest() == Categorizer().fit(TEXTS, CATEGORIES).digest()
 
@@ -151,5 +153,5 @@ def test_texts_may_be_added_while_they_are_read() -> None:
     assert list(reading)[:4] == ["b", "c", "text 0", "text 1"]
 
 
-def test_numpy_s_numbers_are_sizes() -> None:
+def test_numpy_numbers_are_valid_sizes() -> None:
     assert Categorizer(memory=np.int64(10**8)).settings["memory"] == 10**8

@@ -1,4 +1,4 @@
-"""Sparse input from outside: what is malformed is refused before a kernel sees it, what is odd but right is taken."""
+"""Malformed sparse input is refused before a kernel sees it; unusual but valid input is accepted."""
 
 import subprocess
 import sys
@@ -42,7 +42,7 @@ def assert_same_parts(left: Any, right: Any) -> None:
         np.testing.assert_array_equal(a, b)
 
 
-def test_good_rows_are_taken_whatever_their_types() -> None:
+def test_valid_rows_of_any_type_are_accepted() -> None:
     expected = BalancedWinnow().fit(malformed.raw_rows({}), [[0], [1]]).weights_
     for change in (
         {"indptr": np.array([0, 2, 3], dtype=np.uint16)},
@@ -55,7 +55,7 @@ def test_good_rows_are_taken_whatever_their_types() -> None:
         np.testing.assert_array_equal(BalancedWinnow().fit(malformed.raw_rows(change), [[0], [1]]).weights_, expected)
 
 
-def test_read_only_memory_is_taken(tmp_path: Path) -> None:
+def test_read_only_memory_is_accepted(tmp_path: Path) -> None:
     for name, values in malformed.GOOD.items():
         np.array(values, dtype=np.float32 if name == "data" else np.int32).tofile(tmp_path / name)
     mapped = {
@@ -77,7 +77,7 @@ def test_scipy_matrices_and_rows_are_the_same_to_a_learner() -> None:
 
 
 @pytest.mark.parametrize("source", [[[1, 2]], np.eye(2), sparse.csc_array(np.eye(2)), "text", None])
-def test_other_forms_are_refused_with_the_way_out(source: Any) -> None:
+def test_other_forms_are_refused_with_a_hint(source: Any) -> None:
     with pytest.raises(ValueError, match=r"\.tocsr\(\)"):
         as_rows(source)
 
@@ -109,7 +109,7 @@ def test_strengths_are_those_of_the_paper() -> None:
 
 
 @pytest.mark.parametrize(("strength", "normalize"), [("sqrt", False), ("linear", True)])
-def test_negative_counts_are_refused_where_they_mean_nothing(strength: str, normalize: bool) -> None:
+def test_negative_counts_are_refused_where_they_have_no_meaning(strength: str, normalize: bool) -> None:
     with pytest.raises(ValueError, match="negative"):
         to_strengths(as_rows(rows_of([{0: -1.0}], 1)), strength, normalize)
 
@@ -147,7 +147,7 @@ def test_a_label_set_may_be_any_collection() -> None:
         assert_same_parts(as_labels(source, 2), expected)
 
 
-def test_offsets_have_64_bits_wherever_rows_come_from() -> None:
+def test_offsets_always_have_64_bits() -> None:
     """More than 2^31 entries would not fit here; that nothing counts them in fewer bits does."""
     given = rows_of([{0: 4.0, 1: 9.0}, {}, {2: 1.0}], 3)
     small = as_rows(given._replace(indptr=given.indptr.astype(np.int32)))
