@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from thresher.kernels.compiler import kernel
 from thresher.kernels.csr import Labels, Rows
-from thresher.kernels.dense_weights import Rule, Steps, Weights, get_block, make_move, step_features
+from thresher.kernels.dense_weights import REGULARIZED_WINNOW, Rule, Steps, Weights, get_block, make_move, step_features
+from thresher.kernels.regularized_winnow import move_dual_weight, push_features, write_factors
 from thresher.kernels.simd_scoring import score_lanes
 
 
@@ -75,6 +76,24 @@ def has_listed_category(
 
 
 @kernel
+def has_dual_weight(duals: NDArray[np.float32], width_tag: tuple[int, ...]) -> bool:
+    """Return whether a document has a dual weight above 0 for any lane."""
+    count = 0
+    for lane in range(len(width_tag)):
+        count += duals[lane] > 0
+    return count > 0
+
+
+@kernel
+def find_longest_row(indptr: NDArray[np.int64], order: NDArray[np.int64]) -> np.int64:
+    """Return the number of entries of the longest row in `order`."""
+    longest = np.int64(0)
+    for row in order:
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    return longest
+
+
+@kernel
 def learn_rows(
     examples: Examples,
     order: NDArray[np.int64],
@@ -82,20 +101,27 @@ def learn_rows(
     block: int,
     lanes: Lanes,
     weights: Weights,
+    duals: NDArray[np.float32],
     scores_before: NDArray[np.float32],
 ) -> None:
     """Train one block of categories on the rows in `order`; writes the block's lanes and weights.
 
-    If `scores_before`, of shape (rows, categories), has rows, it receives the scores of each row before it was learned.
+    `duals`, of shape (rows, lanes), are the rows' dual weights in Regularized Winnow, which are written too. There, a
+    mistake is a score that increases a dual weight. If `scores_before`, of shape (rows, categories), has rows, it
+    receives the scores of each row before it was learned.
     """
     # Unpack tuples once: every access to a member counts references.
     indptr, indices, strengths, _ = examples.rows
     label_indptr, categories, _, others = examples.labels
+    promotions, demotions = examples.steps
     learning, seen, mistakes = lanes.learning[block], lanes.examples[block], lanes.mistakes[block]
     block_weights, width_tag, width = get_block(weights, block), lanes.width_tag, len(lanes.width_tag)
     weight, first = block_weights.weight, block * width
     scores, limits = np.empty(width, dtype=np.float32), np.empty(width, dtype=np.float32)
     targets = np.empty(width, dtype=np.int8)
+    regularized = rule.learner == REGULARIZED_WINNOW
+    longest = find_longest_row(indptr, order) if regularized else 0
+    rounded, factors = np.empty(longest, dtype=np.float64), np.empty(longest, dtype=np.float64)
     set_limits(rule, others, learning, limits)
     for row in order:
         start, stop = indptr[row], indptr[row + 1]
@@ -107,16 +133,30 @@ def learn_rows(
         if others < 0:
             for lane in range(width):
                 seen[lane] += learning[lane]
-        if not listed and not has_score_over(scores, limits, width_tag):
+        is_candidate = listed or has_score_over(scores, limits, width_tag)
+        if not is_candidate and not (regularized and has_dual_weight(duals[row], width_tag)):
             continue
         set_targets(examples.labels, row, first, learning, targets)
+        k = row if len(promotions) > 1 else 0
         for lane in range(width):
-            if others == 0 and targets[lane] != 0:
+            if targets[lane] == 0:
+                continue
+            if others == 0:
                 seen[lane] += 1
-            promote = targets[lane] > 0 and scores[lane] <= rule.high
-            if promote or (targets[lane] < 0 and scores[lane] >= rule.low):
+            up = targets[lane] > 0
+            if regularized:
+                dual = move_dual_weight(duals[row, lane], scores[lane], up, rule, promotions[k] if up else demotions[k])
+                change = dual - duals[row, lane]
+                if change == 0:
+                    continue
+                mistakes[lane] += change > 0
+                duals[row, lane] = dual
+                size = stop - start
+                write_factors(strengths[start:stop], change if up else -change, rounded[:size], factors[:size])
+                push_features(indices[start:stop], factors[:size], lane, seen[lane], rule, block_weights)
+            elif scores[lane] <= rule.high if up else scores[lane] >= rule.low:
                 mistakes[lane] += 1
-                move = make_move(examples.steps, row, lane, promote, seen[lane])
+                move = make_move(examples.steps, row, lane, up, seen[lane])
                 step_features(indices[start:stop], move, rule, block_weights)
 
 
@@ -137,9 +177,11 @@ def learn_blocks(
     weights: Weights,
     scores_before: NDArray[np.float32],
 ) -> None:
-    """Train all blocks on the rows in `order`, one after another; writes lanes, weights and `scores_before`."""
+    """Train all blocks on the rows in `order`, from dual weights of 0; writes lanes, weights and `scores_before`."""
+    n_duals = len(examples.rows.indptr) - 1 if rule.learner == REGULARIZED_WINNOW else 0
     for block in range(weights.weight.shape[0]):
-        learn_rows(examples, order, rule, block, lanes, weights, scores_before)
+        duals = np.zeros((n_duals, len(lanes.width_tag)), dtype=np.float32)
+        learn_rows(examples, order, rule, block, lanes, weights, duals, scores_before)
 
 
 @kernel

@@ -13,7 +13,7 @@ from thresher.kernels.compiler import kernel
 from thresher.kernels.csr import Labels, Rows
 from thresher.kernels.dense_weights import LATE, PRESENT, REGULARIZED_WINNOW, Rule, Weights, make_move, step_features
 from thresher.kernels.mistake_driven import Examples
-from thresher.kernels.regularized_winnow import push_features, write_factors
+from thresher.kernels.regularized_winnow import move_dual_weight, push_features, write_factors
 
 
 class Lists(NamedTuple):
@@ -173,10 +173,8 @@ def write_changes(
             continue
         up = targets[c] > 0
         if rule.learner == REGULARIZED_WINNOW:
-            gap = rule.high - scores[c] if up else scores[c] - rule.low
-            wanted = np.float32(0) + rule.rate * gap
-            wanted = min(max(wanted, np.float32(0)), caps_up if up else caps_down)
-            changes[c] = wanted if up else -wanted
+            dual = move_dual_weight(np.float32(0), scores[c], up, rule, caps_up if up else caps_down)
+            changes[c] = dual if up else -dual
         elif scores[c] <= rule.high if up else scores[c] >= rule.low:
             changes[c] = np.float32(targets[c])
         count += changes[c] != 0

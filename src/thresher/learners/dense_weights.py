@@ -11,13 +11,11 @@ from thresher.kernels.dense_weights import (
     DISCARDED,
     LATE,
     PRESENT,
-    REGULARIZED_WINNOW,
     Rule,
     Weights,
     write_mean_weights,
 )
 from thresher.kernels.mistake_driven import Examples, Lanes, learn_blocks, score_rows
-from thresher.kernels.regularized_winnow import learn_regularized_blocks
 from thresher.learners.chunks import CHUNK_WORK, run_on_threads, split_order
 
 WIDEST_BLOCK = 16
@@ -293,8 +291,7 @@ class DenseWeights:
     def _learn(self, examples: Examples, rule: Rule, scores: NDArray[np.float32]) -> NDArray[np.int64]:
         mistakes = np.zeros(self.examples.shape, dtype=np.int64)
         lanes = Lanes(self.width_tag, self.learning(), self.examples, mistakes)
-        learn = learn_regularized_blocks if rule.learner == REGULARIZED_WINNOW else learn_blocks
-        learn(examples, np.arange(len(examples.rows.indptr) - 1), rule, lanes, self.weights, scores)
+        learn_blocks(examples, np.arange(len(examples.rows.indptr) - 1), rule, lanes, self.weights, scores)
         self.clear_means()
         return self.count_by_category(mistakes)
 

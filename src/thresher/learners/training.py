@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from thresher.kernels.dense_weights import REGULARIZED_WINNOW, Rule, Weights, drop_features
 from thresher.kernels.mistake_driven import Examples, Lanes, learn_rows
-from thresher.kernels.regularized_winnow import learn_regularized_rows
 from thresher.kernels.shuffle import make_state, shuffle_rows
 from thresher.learners.chunks import split_order
 from thresher.learners.dense_weights import NOT_KEPT, WIDEST_BLOCK, DenseWeights, Matrices, Start
@@ -200,10 +199,7 @@ class Training:
         for part in split_order(order, self.lengths, self.blocks.width):
             if self._stopped:
                 raise CancelledError
-            if len(duals):
-                learn_regularized_rows(self.examples, part, self.rule, block, self.lanes, weights, duals, NOT_KEPT)
-            else:
-                learn_rows(self.examples, part, self.rule, block, self.lanes, weights, NOT_KEPT)
+            learn_rows(self.examples, part, self.rule, block, self.lanes, weights, duals, NOT_KEPT)
             self._done[block] += len(part)
             if self._spilled and len(part):
                 release_rows(self.examples.rows, int(part.min()), int(part.max()) + 1)
