@@ -65,7 +65,7 @@ def warm_up(folder: Path) -> None:
         desk.correct("last", "crude oil", accept=["anew"])
 
 
-def test_the_service_keeps_to_its_description_whatever_is_sent(tmp_path: Path) -> None:
+def test_the_service_keeps_to_its_description(tmp_path: Path) -> None:
     """No answer but those described, none with 5xx or after 2 s, all that fits taken and all that does not refused."""
     model = begin_model(tmp_path / "model")
     warm_up(tmp_path / "warm")

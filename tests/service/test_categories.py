@@ -8,7 +8,7 @@ from support.corpora import WORDS
 from support.served import LEARNED, Served, check_problem, known, names
 
 
-def test_categories_are_listed_with_how_well_they_do(fresh: Served) -> None:
+def test_categories_are_listed_with_their_quality(fresh: Served) -> None:
     fresh.correct(text="oil", accept=["energy"], reject=["grain"])
     found = fresh.get("/v1/categories")
     assert found["measured_on"] == {"documents": LEARNED, "held_out": False, "taught": 0}
@@ -36,9 +36,7 @@ def test_a_category_shows_its_words_its_curve_and_its_mistakes(fresh: Served) ->
     assert check_problem(fresh.client().get("/v1/categories/metal"), 404)["nearest"] == ["metals"]
 
 
-def test_a_category_is_shown_as_it_was_though_it_is_renamed_meanwhile(
-    fresh: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_category_is_shown_even_if_it_is_renamed_meanwhile(fresh: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     def rename(*_: object) -> None:
         monkeypatch.undo()
         fresh.post("/v1/categories", {"change": "rename", "name": "energy", "into": "power"})

@@ -47,7 +47,7 @@ def test_fields_are_categorized_as_predict_does(fresh: Served, called: Run, tmp_
     assert fresh.categorize(id="7", text=fields) == json.loads(ended.out)
 
 
-def test_texts_asked_for_at_the_same_time_get_their_own_answers(service: Served) -> None:
+def test_simultaneous_requests_get_their_own_answers(service: Served) -> None:
     alone = [service.categorize(text=text) for text in TEXTS]
     assert [
         found.json() for found in all_at_once(service, [("POST", "/v1/categorize", {"text": t}) for t in TEXTS])
@@ -63,7 +63,7 @@ def test_bare_texts_are_numbered(service: Served) -> None:
     assert service.categorize(documents=[]) == {"documents": []}
 
 
-def test_top_gives_so_many_and_all_gives_all(service: Served) -> None:
+def test_top_limits_the_categories_and_all_returns_all(service: Served) -> None:
     text = "crude oil barrel"
     assert names(service.categorize(text=text)) == ["energy"]
     assert len(names(service.categorize(text=text, top=3))) == 3
@@ -112,7 +112,7 @@ def test_positions_in_fields_count_in_their_lines_together(service: Served) -> N
     assert places["oil"] == [[joined.index("oil"), len(joined)]]
 
 
-def test_options_may_stand_in_the_query(service: Served) -> None:
+def test_options_may_be_in_the_query(service: Served) -> None:
     wanted = service.categorize(text="oil", top=2, details=True, explain="energy")
     assert service.post("/v1/categorize?top=2&details=true&explain=energy", {"text": "oil"}) == wanted
     found = service.client().post("/v1/categorize?top=2&details=true&explain=energy", content=b'"oil"', headers=LINES)
@@ -122,7 +122,7 @@ def test_options_may_stand_in_the_query(service: Served) -> None:
     )  # the body has the last word
 
 
-def test_a_stream_is_answered_to_its_last_line_however_it_comes(service: Served) -> None:
+def test_a_stream_is_answered_to_its_last_line_however_it_is_split(service: Served) -> None:
     documents = [{"id": f"d{i}", "text": TEXTS[i % 60]} for i in range(600)]
     whole = as_lines(*documents)
     for size in (17_000, 1_000_000):

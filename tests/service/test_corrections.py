@@ -32,7 +32,7 @@ def test_a_correction_is_learned_before_it_is_answered(fresh: Served) -> None:
     assert after["score"] > before["score"] + 0.1
 
 
-def test_a_correction_of_all_categories_takes_the_others_away(fresh: Served) -> None:
+def test_a_correction_of_all_categories_removes_the_others(fresh: Served) -> None:
     text = "crude oil barrel"
     answer = fresh.correct(text=text, categories=["grain"])
     assert answer["effect"]["predicted"] == ["energy"]
@@ -44,7 +44,7 @@ def test_a_correction_of_all_categories_takes_the_others_away(fresh: Served) -> 
     assert names(fresh.categorize(text=text)) == []
 
 
-def test_what_was_learned_is_what_a_desk_learns(fresh: Served, tmp_path: Path) -> None:
+def test_the_service_learns_the_same_as_a_journaled_model(fresh: Served, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     with JournaledModel(new_model(tmp_path / "other"), new=True) as desk:
         for i, text in enumerate(TEXTS[:20]):
@@ -83,7 +83,7 @@ def test_an_unknown_category_is_refused_with_the_nearest(service: Served) -> Non
     assert service.digest == digest
 
 
-def test_of_very_many_categories_some_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_some_of_many_categories_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[int] = []
 
     def counted(name: str, known: Sequence[str], **options: Any) -> list[str]:
@@ -104,7 +104,7 @@ def test_create_category_makes_a_category(fresh: Served) -> None:
     assert fresh.correct(text="honey", accept=["bees"])["new_categories"] == []
 
 
-def test_whoever_corrects_is_named_by_the_token_and_else_by_a_claim(fresh: Served) -> None:
+def test_the_user_is_named_by_the_token_or_else_by_the_request(fresh: Served) -> None:
     fresh.correct(text="oil", accept=["energy"], by="ada", user="bob")
     fresh.correct(text="oil", accept=["energy"], user="carl")
     fresh.correct(text="oil", accept=["energy"])
@@ -112,7 +112,7 @@ def test_whoever_corrects_is_named_by_the_token_and_else_by_a_claim(fresh: Serve
     assert fresh.get("/v1/stats")["users"] == {"ada": 1, "carl": 1, "": 1}
 
 
-def test_an_undone_correction_was_never_made(fresh: Served) -> None:
+def test_an_undone_correction_leaves_the_model_as_before(fresh: Served) -> None:
     before = fresh.digest
     id = fresh.correct(text="plank", accept=["metals"])["id"]
     fresh.correct(text="sawmill", accept=["grain"])
@@ -174,7 +174,7 @@ def pages(service: Served, key: str, **query: Any) -> list[list[int]]:
         query = {key: page["next"]}
 
 
-def test_whoever_has_taught_reads_what_was_taught(service: Served) -> None:
+def test_a_client_that_has_taught_reads_the_new_state(service: Served) -> None:
     for i in range(5):
         position = service.correct(text=f"plank{i}", accept=["metals"])["position"]
         found = service.client().post("/v1/categorize", json={"text": "oil"})

@@ -59,12 +59,12 @@ def test_without_a_token_only_health_and_the_page_answer(service: Served) -> Non
         f"Bearer {SHARED.upper()}", "Bearer \xff\xfe", f"Token {SHARED}",
     ],
 )  # fmt: skip
-def test_a_wrong_token_is_none(service: Served, header: str) -> None:
+def test_a_wrong_token_is_refused(service: Served, header: str) -> None:
     found = service.exchange(request(service, "GET", "/v1/model", Authorization=header))
     check_problem(found, 401)
 
 
-def test_a_token_may_ask_only_so_often(tmp_path: Path) -> None:
+def test_requests_of_a_token_are_limited(tmp_path: Path) -> None:
     with served(new_model(tmp_path), rate=5.0) as running:
         found = [running.client("ada").get("/v1/model") for _ in range(8)]
         assert [one.status_code for one in found[:5]] == [200] * 5
@@ -88,7 +88,7 @@ def test_no_host_and_two_hosts_are_refused(service: Served) -> None:
         assert found.status in (400, 421)
 
 
-def test_a_host_changes_no_path(service: Served) -> None:
+def test_a_host_header_changes_no_path(service: Served) -> None:
     for path in ("/v1/model", "/v1/export"):
         found = service.exchange(request(service, "GET", path, Host="127.0.0.1/healthz?", Authorization=""))
         check_problem(found, 421)
@@ -125,7 +125,7 @@ def test_an_origin_that_is_allowed_may_ask(tmp_path: Path) -> None:
 BIG = b'{"text": "' + b"a" * 2_000_000 + b'"}'
 
 
-def test_a_body_may_have_so_many_bytes_and_no_more(unchanged: Served) -> None:
+def test_the_bytes_of_a_body_are_limited(unchanged: Served) -> None:
     least = b'{"text": "' + b"a" * (1_000_000 - 12) + b'"}'
     assert unchanged.client().post("/v1/categorize", content=least, headers=JSON).status_code == 200
     check_problem(unchanged.client().post("/v1/categorize", content=least + b" ", headers=JSON), 413)
@@ -140,7 +140,7 @@ def test_a_false_length_gains_nothing(unchanged: Served) -> None:
         assert found.status in (400, 413, 415), (length, found)
 
 
-def test_a_body_without_end_is_refused_where_it_has_become_too_large(unchanged: Served) -> None:
+def test_an_endless_body_is_refused_once_it_is_too_large(unchanged: Served) -> None:
     head = request(
         unchanged,
         "POST",
@@ -174,7 +174,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> float:
     return 0.33
 
 
-def test_a_slow_body_is_told_so(unchanged: Served, impatient: float) -> None:
+def test_a_slow_body_is_refused(unchanged: Served, impatient: float) -> None:
     found = unchanged.exchange(request(unchanged, "POST", "/v1/corrections", b'{"id": ', Content_Length="500"))
     check_problem(found, 408)
     assert found.headers["connection"] == "close"
@@ -221,7 +221,7 @@ def test_a_bad_line_ends_a_stream_with_a_problem(unchanged: Served) -> None:
         "//v1/model", "/assets/", "/v1/%6dodel/x",
     ],
 )  # fmt: skip
-def test_a_path_that_is_none_is_not_found(unchanged: Served, path: str) -> None:
+def test_an_unknown_path_is_not_found(unchanged: Served, path: str) -> None:
     check_problem(unchanged.exchange(request(unchanged, "GET", path)), 404)
 
 
@@ -232,7 +232,7 @@ def test_a_route_may_be_written_with_percent_signs(service: Served) -> None:
     check_problem(service.exchange(request(service, "GET", "/assets/../v1/model", Authorization="")), 404)
 
 
-def test_a_query_that_cannot_be_used_is_told_without_being_repeated(unchanged: Served) -> None:
+def test_an_invalid_query_is_refused_without_being_quoted(unchanged: Served) -> None:
     for path in (
         f"/v1/queue?order={MARKER}", f"/v1/queue?limit={MARKER}", "/v1/queue?limit=0", "/v1/queue?limit=201",
         "/v1/queue?offset=-1", f"/v1/queue?state={MARKER}", f"/v1/queue?q={'x' * 1001}",
@@ -260,7 +260,7 @@ def test_too_many_and_too_large_headers_are_refused(unchanged: Served) -> None:
 @pytest.mark.parametrize(
     "name", ["Content-Type", "Content-Length", "Authorization", "Origin", "Sec-Fetch-Site", "Content-Encoding"]
 )
-def test_a_header_that_stands_twice_is_refused(unchanged: Served, name: str) -> None:
+def test_a_repeated_header_is_refused(unchanged: Served, name: str) -> None:
     """The guard might read one of them, and the route the other: 2 GB of JSON as a stream, say."""
     values = {"Content-Type": "application/x-ndjson", "Content-Length": "5", "Origin": unchanged.url}
     twice = f"{name}: {values.get(name, 'same-origin')}\r\n"
@@ -269,7 +269,7 @@ def test_a_header_that_stands_twice_is_refused(unchanged: Served, name: str) -> 
     assert found.status in (400, 415)
 
 
-def test_what_is_no_http_is_refused(unchanged: Served) -> None:
+def test_invalid_http_is_refused(unchanged: Served) -> None:
     for sent in (
         b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
         b"GET\r\n\r\n",
@@ -289,7 +289,7 @@ def test_a_body_that_is_compressed_is_refused(unchanged: Served) -> None:
         check_problem(found, 415)
 
 
-def test_a_stream_is_refused_where_one_body_is_wanted(unchanged: Served) -> None:
+def test_a_stream_is_refused_by_routes_for_one_body(unchanged: Served) -> None:
     body = json.dumps(CORRECTION).encode()
     for route in ("/v1/corrections", "/v1/categories", "/v1/model/reload"):
         check_problem(unchanged.client().post(route, content=body, headers=LINES), 415)
@@ -383,7 +383,7 @@ def test_a_name_in_other_letters_is_refused_with_the_one_that_is_known(
     ],
     ids=ascii,
 )
-def test_a_name_that_cannot_be_seen_is_refused(unchanged: Served, name: str) -> None:
+def test_an_invisible_name_is_refused(unchanged: Served, name: str) -> None:
     body = {"id": "unseen", "text": "wheat", "accept": [name], "create_category": True}
     check_problem(unchanged.client().post("/v1/corrections", json=body), 422)
     check_problem(unchanged.client().post("/v1/categories", json={"change": "new", "name": name}), 422)
@@ -395,7 +395,7 @@ def test_a_name_that_cannot_be_seen_is_refused(unchanged: Served, name: str) -> 
 # -- many at once, and what is told ------------------------------------------------------------------------------------
 
 
-def test_two_hundred_corrections_of_one_document_stand_in_one_order(tmp_path: Path) -> None:
+def test_two_hundred_corrections_of_one_document_have_one_order(tmp_path: Path) -> None:
     model = new_model(tmp_path)
     with served(model) as running:
         running.post("/v1/documents", {"documents": [{"id": "d", "text": "wheat and oil"}]})
@@ -427,7 +427,7 @@ def test_the_same_correction_sent_at_once_is_learned_once(tmp_path: Path) -> Non
         assert {one.json()["seq"] for one in found} == {running.last} == {1}
 
 
-def test_the_same_correction_many_thousand_times_leaves_all_finite(tmp_path: Path) -> None:
+def test_repeating_a_correction_thousands_of_times_keeps_weights_finite(tmp_path: Path) -> None:
     """With ids of their own, and then in turns with its opposite; on the thread that writes, for speed."""
     text = "wheat oil gold"
     with served(new_model(tmp_path)) as running:
@@ -452,7 +452,7 @@ def test_the_same_correction_many_thousand_times_leaves_all_finite(tmp_path: Pat
         assert max(weights) < 1e6
 
 
-def test_what_was_sent_is_in_no_refusal_and_in_no_log(
+def test_refusals_and_logs_quote_nothing_that_was_sent(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -497,7 +497,7 @@ def _fault(*_: object, **__: object) -> None:
     raise RuntimeError("a fault, for the test")
 
 
-def test_clients_that_leave_are_no_fault(unchanged: Served, caplog: pytest.LogCaptureFixture) -> None:
+def test_clients_that_leave_cause_no_error(unchanged: Served, caplog: pytest.LogCaptureFixture) -> None:
     for path, kind in (
         ("/v1/categorize", "application/json"),
         ("/v1/corrections", "application/json"),

@@ -29,7 +29,7 @@ def change(desk: Served, **body: Any) -> Any:
     return desk.post("/v1/categories", {"id": desk.new_id()} | body)
 
 
-def test_no_id_of_a_clients_keeps_a_correction_from_being_undone(desk: Served) -> None:
+def test_no_id_of_a_client_prevents_undoing_a_correction(desk: Served) -> None:
     before = desk.digest
     seq = desk.correct(id="evil", text=TEXT, accept=["grain"])["seq"]
     desk.correct(id=f"undo {seq}", text=TEXT, accept=["metals"])
@@ -39,14 +39,14 @@ def test_no_id_of_a_clients_keeps_a_correction_from_being_undone(desk: Served) -
     assert desk.digest == before
 
 
-def test_only_an_admin_undoes_what_only_an_admin_does(desk: Served) -> None:
+def test_only_an_admin_undoes_changes_of_categories(desk: Served) -> None:
     change(desk, id="gone", change="retire", name="trade")
     check_problem(desk.client("ada").delete("/v1/corrections/gone"), 403)
     assert desk.client("zoe").delete("/v1/corrections/gone").status_code == 200
     assert "trade" in [one["name"] for one in desk.get("/v1/categories")["categories"]]
 
 
-def test_a_new_name_takes_its_past_along(desk: Served) -> None:
+def test_a_renamed_category_keeps_its_history(desk: Served) -> None:
     desk.correct(text=TEXT, accept=["grain"], by="ada")
     before = {one["name"]: one for one in desk.get("/v1/categories")["categories"]}["grain"]
     macro = desk.get("/v1/stats")["holdout"]["macro_f1"]
@@ -82,7 +82,7 @@ def test_merged_and_retired_categories_are_followed(tmp_path: Path) -> None:
         assert renames.current_name("grain", seq=4) == "grain"
 
 
-def test_the_holdout_is_measured_though_nobody_looks(desk: Served) -> None:
+def test_the_holdout_is_measured_without_requests(desk: Served) -> None:
     for i in range(60):
         desk.correct(text=f"{TEXTS[i]} {i}", categories=[["grain", "ships", "money"][i % 3]])
     told = desk.get("/v1/stats")["holdout"]
@@ -90,7 +90,7 @@ def test_the_holdout_is_measured_though_nobody_looks(desk: Served) -> None:
     assert told["alarm"]
 
 
-def test_the_words_of_a_new_category_go_with_it(desk: Served) -> None:
+def test_the_seed_words_of_an_undone_category_are_undone(desk: Served) -> None:
     before = desk.digest
     change(desk, id="bees", change="new", name="bees", words=["hive", "swarm"])
     assert desk.client().delete("/v1/corrections/bees").status_code == 200
@@ -104,7 +104,7 @@ def test_the_words_of_a_new_category_go_with_it(desk: Served) -> None:
     check_problem(desk.client().get("/v1/categories/wasps"), 404)
 
 
-def test_a_document_is_open_again_when_no_correction_of_it_stands(desk: Served) -> None:
+def test_a_document_is_open_again_when_its_corrections_are_undone(desk: Served) -> None:
     desk.post("/v1/documents", {"documents": [{"id": "7", "text": TEXT}]})
     for id in ("one", "two"):
         desk.correct(id=id, document="7", accept=["grain"])
@@ -115,7 +115,7 @@ def test_a_document_is_open_again_when_no_correction_of_it_stands(desk: Served) 
     assert told["undone_by"] is not None
 
 
-def test_a_category_asked_for_is_what_the_queue_is_certain_of(desk: Served) -> None:
+def test_the_queue_is_ordered_by_the_certainty_of_the_given_category(desk: Served) -> None:
     desk.post("/v1/documents", {"documents": [{"id": f"{i}", "text": text} for i, text in enumerate(TEXTS)]})
     for one in desk.get("/v1/queue", category="ships", limit=60)["documents"]:
         found = desk.categorize(text=one["text"], all=True)["categories"]
@@ -123,7 +123,7 @@ def test_a_category_asked_for_is_what_the_queue_is_certain_of(desk: Served) -> N
         assert one["uncertainty"] == pytest.approx(abs(score - 1), abs=1e-6)
 
 
-def test_a_text_that_was_forgotten_is_no_document_any_more(tmp_path: Path) -> None:
+def test_a_forgotten_text_is_removed_from_the_documents(tmp_path: Path) -> None:
     model = new_model(tmp_path)
     with served(model) as running:
         for id in ("7", "8"):

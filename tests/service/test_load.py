@@ -48,7 +48,7 @@ def peak_memory(service: Service) -> int:
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_the_worst_requests_hold_up_nobody(loaded: Service, name: str) -> None:
+def test_the_worst_requests_do_not_delay_others(loaded: Service, name: str) -> None:
     asked, before = REQUESTS[name], peak_memory(loaded)
     with polled(loaded.port) as waits:
         time.sleep(0.03)
@@ -58,7 +58,7 @@ def test_the_worst_requests_hold_up_nobody(loaded: Service, name: str) -> None:
     assert peak_memory(loaded) - before < MOST_MEMORY
 
 
-def test_many_who_explain_keep_nobody_waiting_who_asks_for_little(loaded: Service) -> None:
+def test_many_explanations_do_not_delay_small_requests(loaded: Service) -> None:
     """More than there are threads for it; what is asked meanwhile has threads of its own."""
     slow = post("/v1/categorize", {"documents": [TEXT * 4] * 100, "explain": True})
     asking = [threading.Thread(target=send, args=(loaded.port, TOKEN, slow)) for _ in range(12)]
@@ -74,7 +74,7 @@ def test_many_who_explain_keep_nobody_waiting_who_asks_for_little(loaded: Servic
     assert max(waits) < 3
 
 
-def test_a_line_of_slow_requests_ends_somewhere(fresh: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_waiting_slow_requests_is_limited(fresh: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = fresh.service.workers.long
     monkeypatch.setattr(pool, "max_waiting", 2)
     going_on = threading.Event()
@@ -97,7 +97,7 @@ def test_a_line_of_slow_requests_ends_somewhere(fresh: Served, monkeypatch: pyte
     assert all(one.result(10) for one in blocked)
 
 
-def test_what_waits_for_a_client_that_has_left_is_not_begun(fresh: Served) -> None:
+def test_waiting_work_of_a_client_that_has_left_is_not_begun(fresh: Served) -> None:
     pool, going_on, begun = fresh.service.workers.long, threading.Event(), list[str]()
     found = fresh.service.queries.categorize
 
@@ -117,7 +117,7 @@ def test_what_waits_for_a_client_that_has_left_is_not_begun(fresh: Served) -> No
 
 
 @pytest.mark.parametrize("newest", [False, True])
-def test_a_page_of_corrections_ends_where_it_grows_long(
+def test_a_page_of_corrections_ends_early_if_it_is_long(
     fresh: Served, newest: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("thresher.web.routes.corrections._RECORDS_AT_ONCE", 2)
@@ -139,7 +139,7 @@ def test_a_page_of_corrections_ends_where_it_grows_long(
 # -- limits ------------------------------------------------------------------------------------------------------------
 
 
-def test_explanations_have_limits_that_are_told(service: Served) -> None:
+def test_explanations_beyond_the_limits_are_refused(service: Served) -> None:
     letters = serializers.MAX_EXPLAINED_LETTERS
     for body in (
         {"text": "oil " * (letters // 4 + 1), "explain": "grain"},
@@ -161,7 +161,7 @@ def test_the_limits_are_in_the_description() -> None:
         assert f" {limit:,} " in " ".join((request_models.CategorizeIn.__doc__ or "").split())
 
 
-def test_of_many_accepted_categories_the_best_are_explained(loaded: Service) -> None:
+def test_only_the_best_of_many_accepted_categories_are_explained(loaded: Service) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", loaded.port, timeout=60)
     asked = post("/v1/categorize", {"text": TEXT, "explain": True})
     connection.request(asked.method, asked.path, asked.body, headers(TOKEN, asked))
@@ -173,7 +173,7 @@ def test_of_many_accepted_categories_the_best_are_explained(loaded: Service) -> 
 
 
 @pytest.mark.parametrize("fitting", [1, 2])
-def test_of_a_long_text_as_many_of_the_best_categories_are_explained_as_fit(service: Served, fitting: int) -> None:
+def test_a_long_text_has_as_many_explanations_as_fit(service: Served, fitting: int) -> None:
     text = "crude oil wheat gold tariff barrel harvest"
     accepted = names(service.categorize(text=text))
     assert len(accepted) > fitting
@@ -184,7 +184,7 @@ def test_of_a_long_text_as_many_of_the_best_categories_are_explained_as_fit(serv
     check_problem(service.client().post("/v1/categorize", json={"text": longer, "explain": True}), 422)
 
 
-def test_several_explanations_are_what_each_is_alone(service: Served) -> None:
+def test_several_explanations_equal_each_one_alone(service: Served) -> None:
     text = "crude oil wheat gold tariff barrel harvest"
     names = ["energy", "grain", "metals", "trade"]
     model = service.service.served.view
@@ -192,14 +192,14 @@ def test_several_explanations_are_what_each_is_alone(service: Served) -> None:
     assert together == [serializers.explain_text(model, text, [name])[0] for name in names]
 
 
-def test_an_answer_has_so_many_bytes_and_no_more(service: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bytes_of_an_answer_are_limited(service: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thresher.web.routes.categorize.MAX_ANSWER_BYTES", 10_000)
     body = {"documents": ["crude oil"] * 200}
     problem = check_problem(service.client().post("/v1/categorize", json=body), 422)
     assert "10,000 bytes" in problem["detail"]
 
 
-def test_a_long_name_that_is_unknown_is_no_work(loaded: Service) -> None:
+def test_a_long_unknown_name_costs_little(loaded: Service) -> None:
     for name in (long_name(-2), "a" * 199, "ab" * 99):
         start = time.perf_counter()
         assert send(loaded.port, TOKEN, post("/v1/categorize", {"text": TEXT, "explain": name}, 404)) == 404
@@ -210,9 +210,7 @@ def test_a_long_name_that_is_unknown_is_no_work(loaded: Service) -> None:
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1.2])
-def test_a_test_that_blocks_the_event_loop_is_found_out(
-    fresh: Served, seconds: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocking_the_event_loop_is_detected(fresh: Served, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plain text is categorized on the event loop, where it must not take long."""
     found = fresh.service.queries.categorize
 
@@ -224,5 +222,5 @@ def test_a_test_that_blocks_the_event_loop_is_found_out(
     fresh.categorize(text="crude oil")
     time.sleep(0.3)
     assert len(services.slow) == (1 if seconds else 0)
-    assert all("test_a_test_that_blocks_the_event_loop_is_found_out" in one for one in services.slow)
+    assert all("test_blocking_the_event_loop_is_detected" in one for one in services.slow)
     services.slow.clear()

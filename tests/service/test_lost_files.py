@@ -42,7 +42,7 @@ LOSSES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_nothing_is_acknowledged_that_nobody_would_find(model: Path, loss: str) -> None:
+def test_nothing_is_acknowledged_that_would_be_lost(model: Path, loss: str) -> None:
     desk = JournaledModel(model)
     teach(desk, 0, 3)
     digest = desk.model.digest()
@@ -116,7 +116,7 @@ def test_a_backup_that_was_put_back_can_be_killed_and_opened_again(model: Path) 
             assert (again.model.digest(), again.remarks) == (desk.model.digest(), [])
 
 
-def test_an_empty_journal_beside_the_snapshots_of_another_is_refused(model: Path, tmp_path: Path) -> None:
+def test_an_empty_journal_next_to_the_snapshots_of_another_is_refused(model: Path, tmp_path: Path) -> None:
     with JournaledModel(model) as desk:
         teach(desk, 0, 3)
     other = begin_model(tmp_path / "other")
@@ -144,7 +144,7 @@ def test_the_journal_of_another_model_is_refused(model: Path, tmp_path: Path) ->
         JournaledModel(model)
 
 
-def test_records_that_only_a_snapshot_has_are_said_to_be_missing(model: Path) -> None:
+def test_records_that_only_a_snapshot_has_are_reported_missing(model: Path) -> None:
     with JournaledModel(model) as desk:
         teach(desk, 0, 3)
         early = desk.model.digest()
@@ -160,7 +160,7 @@ def test_records_that_only_a_snapshot_has_are_said_to_be_missing(model: Path) ->
         assert again.model.digest() == early
 
 
-def test_a_log_that_is_deleted_after_a_kill_is_said_to_be_gone(model: Path) -> None:
+def test_a_log_that_is_deleted_after_a_kill_is_reported_missing(model: Path) -> None:
     with JournaledModel(model) as desk:
         teach(desk, 0, 3)
     with JournaledModel(model) as desk:

@@ -65,7 +65,7 @@ def test_the_queue_has_pages_and_orders(pool: Served) -> None:
     assert len({one["categories"][0]["category"] for one in first}) == 6
 
 
-def test_the_queue_of_a_category_begins_where_it_is_least_certain(pool: Served) -> None:
+def test_the_queue_of_a_category_begins_with_its_least_certain_document(pool: Served) -> None:
     found = pool.get("/v1/queue", category="grain", limit=40)["documents"]
     scores = [pool.categorize(document=one["id"], all=True)["categories"] for one in found]
     distances = [abs(next(c["score"] for c in row if c["category"] == "grain") - 1) for row in scores]
@@ -158,7 +158,7 @@ def test_the_queue_shows_the_last_corrections_of_a_document(pool: Served) -> Non
     assert [one["seq"] for one in found["corrections"]] == taught[2:]
 
 
-def test_a_page_of_the_queue_ends_where_its_corrections_grow_long(
+def test_a_page_of_the_queue_ends_early_if_its_corrections_are_long(
     pool: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for text in TEXTS[:6]:
@@ -173,7 +173,7 @@ def test_a_page_of_the_queue_ends_where_its_corrections_grow_long(
     assert 1 < len(pages) <= 4
 
 
-def test_no_more_orders_of_the_queue_are_kept_than_there_is_room_for(pool: Served) -> None:
+def test_the_number_of_cached_queue_orders_is_limited(pool: Served) -> None:
     queue, names = pool.service.served.order, [f"c{i}" for i in range(_MAX_ORDERS + 3)]
     for name in names:
         pool.correct(text="a hive", accept=[name], create_category=True)
@@ -219,7 +219,7 @@ def test_an_alarm_is_raised_when_mistakes_become_more(fresh: Served) -> None:
     assert "of the last 100 corrections" in drift["message"]
 
 
-def test_documents_held_out_are_measured_on_and_raise_an_alarm(tmp_path: Path) -> None:
+def test_held_out_documents_are_measured_and_raise_an_alarm(tmp_path: Path) -> None:
     """A twentieth of the labels are hostile and of one user: the alarm fires, and undoing them ends it."""
     with served(new_model(tmp_path), holdout=holdout()) as running:
         before = running.get("/v1/stats")["holdout"]

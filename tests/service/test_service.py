@@ -29,7 +29,7 @@ from thresher.journal.journaled_model import JournaledModel, journal_folder
 # -- the model and its journal -----------------------------------------------------------------------------------------
 
 
-def test_the_model_tells_its_settings_and_who_asks(service: Served) -> None:
+def test_the_model_shows_its_settings_and_the_user(service: Served) -> None:
     found = service.client("ada").get("/v1/model").json()
     assert (found["model"], found["version"], found["categories"]) == (
         "desk.thresher",
@@ -60,7 +60,7 @@ def test_looking_changes_nothing(service: Served) -> None:
     assert (service.digest, service.last) == before
 
 
-def test_reload_takes_up_another_model(tmp_path: Path) -> None:
+def test_reload_loads_another_model(tmp_path: Path) -> None:
     model = new_model(tmp_path)
     with served(model) as running:
         running.correct(text="plank", accept=["metals"])
@@ -146,7 +146,7 @@ def test_a_backup_is_a_journal_of_its_own(fresh: Served, tmp_path: Path) -> None
         assert (desk.model.digest(), desk.position) == (digest, 1)
 
 
-def test_a_full_disk_is_told_of_a_backup_too(fresh: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_refuses_a_backup_too(fresh: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -158,7 +158,7 @@ def test_a_full_disk_is_told_of_a_backup_too(fresh: Served, monkeypatch: pytest.
     fresh.post("/v1/backup", {})
 
 
-def test_a_model_that_is_gone_is_not_taken_up(fresh: Served) -> None:
+def test_a_missing_model_file_is_not_loaded(fresh: Served) -> None:
     fresh.model.rename(fresh.model.with_name("elsewhere"))
     told = check_problem(fresh.client().post("/v1/model/reload", json={}), 409)
     assert told["detail"] == "the model's file cannot be read: no such file or directory"
@@ -203,7 +203,7 @@ def test_the_description_has_every_route_with_an_example(service: Served) -> Non
 # -- when something is in the way --------------------------------------------------------------------------------------
 
 
-def test_it_lives_and_says_wait_while_the_journal_is_replayed(tmp_path: Path) -> None:
+def test_the_service_is_alive_but_not_ready_during_replay(tmp_path: Path) -> None:
     model, may_go_on = new_model(tmp_path), threading.Event()
 
     def opened() -> JournaledModel:
@@ -231,7 +231,7 @@ def test_it_lives_and_says_wait_while_the_journal_is_replayed(tmp_path: Path) ->
         running.correct(text="oil", accept=["energy"])
 
 
-def test_whoever_comes_when_it_ends_is_told_to_come_again(fresh: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_during_shutdown_are_refused_for_now(fresh: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(fresh.service, "state", "ending")
         found = fresh.client().post("/v1/corrections", json={"id": "a", "text": "oil", "accept": ["energy"]})
@@ -241,7 +241,7 @@ def test_whoever_comes_when_it_ends_is_told_to_come_again(fresh: Served, monkeyp
     assert fresh.last == 0
 
 
-def test_a_model_file_that_is_deleted_changes_nothing_and_is_written_anew(tmp_path: Path) -> None:
+def test_a_deleted_model_file_changes_nothing_and_is_written_again(tmp_path: Path) -> None:
     model = new_model(tmp_path)
     with served(model) as running:
         before = running.categorize(text="crude oil")
@@ -252,7 +252,7 @@ def test_a_model_file_that_is_deleted_changes_nothing_and_is_written_anew(tmp_pa
     assert Categorizer.load(model).digest() == digest
 
 
-def test_a_full_disk_is_told_and_nothing_is_learned(fresh: Served) -> None:
+def test_a_full_disk_refuses_a_correction_and_nothing_is_learned(fresh: Served) -> None:
     def limit_pages(pages: int) -> None:
         database = fresh.service.served.journaled_model.journal.database
         fresh.service.write(lambda: database.query(f"PRAGMA max_page_count={pages}")).result(10)
@@ -285,7 +285,9 @@ def without_memory(*_: object, **__: object) -> None:
     raise MemoryError
 
 
-def test_what_does_not_fit_into_memory_is_refused_for_now(fresh: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_that_do_not_fit_into_memory_are_refused_for_now(
+    fresh: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = fresh.digest, fresh.last
     with monkeypatch.context() as patch:
         patch.setattr("thresher.web.serializers.predict_texts", without_memory)
@@ -312,7 +314,7 @@ def test_what_does_not_fit_into_memory_is_refused_for_now(fresh: Served, monkeyp
     fresh.correct(text="oil", accept=["energy"])
 
 
-def test_a_correction_that_is_kept_without_memory_to_learn_it_ends_the_service(
+def test_a_recorded_correction_without_memory_to_learn_it_ends_the_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = new_model(tmp_path)
@@ -325,7 +327,7 @@ def test_a_correction_that_is_kept_without_memory_to_learn_it_ends_the_service(
         assert (again.position, again.remarks) == (1, [])
 
 
-def test_who_waits_is_told_though_there_is_no_memory_to_see_what_failed(
+def test_a_waiting_client_is_answered_even_without_memory_to_inspect_the_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with served(new_model(tmp_path), fails=MemoryError) as running:
@@ -337,7 +339,7 @@ def test_who_waits_is_told_though_there_is_no_memory_to_see_what_failed(
             running.correct(text="oil", accept=["energy"], status=503)
 
 
-def test_a_snapshot_that_finds_no_room_is_told_of_in_the_log(
+def test_a_snapshot_that_does_not_fit_on_the_disk_is_logged(
     fresh: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def full(*_: object, **__: object) -> str:
@@ -352,7 +354,7 @@ def test_a_snapshot_that_finds_no_room_is_told_of_in_the_log(
     assert told == ["[Errno 28] No space left on device (a snapshot could not be written; nothing is lost)"]
 
 
-def test_many_answers_and_few_are_the_same_json(fresh: Served) -> None:
+def test_short_and_long_lists_are_encoded_as_the_same_json(fresh: Served) -> None:
     texts = [f"crude oil {number} wheat" for number in range(120)]
     many = fresh.categorize(documents=texts)["documents"]
     assert many == [fresh.categorize(text=text, id=str(i)) for i, text in enumerate(texts, 1)]
@@ -360,7 +362,7 @@ def test_many_answers_and_few_are_the_same_json(fresh: Served) -> None:
     assert [one["categories"] for one in explained] == [one["categories"] for one in many[:60]]
 
 
-def test_a_line_that_is_too_long_says_come_again(fresh: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_queue_of_writes_refuses_for_now(fresh: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fresh.service._writer, "max_waiting", 3)
     going_on, started = threading.Event(), threading.Event()
 
@@ -391,7 +393,7 @@ def test_a_client_that_leaves_before_the_answer_can_ask_again(fresh: Served) -> 
     assert (found.json()["seq"], fresh.last) == (1, 1)
 
 
-def test_a_request_without_a_token_where_none_is_asked_for_may_do_all(tmp_path: Path) -> None:
+def test_without_configured_tokens_every_request_is_allowed(tmp_path: Path) -> None:
     with served(new_model(tmp_path), holders=None) as running:
         running.correct(text="plank", accept=["metals"], user="ada")
         assert running.get("/v1/model")["role"] == "admin"

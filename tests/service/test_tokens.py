@@ -44,7 +44,7 @@ def test_a_file_that_others_may_use_is_refused(tmp_path: Path, mode: int) -> Non
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o400])
-def test_a_file_of_its_owner_alone_is_read(tmp_path: Path, mode: int) -> None:
+def test_a_private_file_is_read(tmp_path: Path, mode: int) -> None:
     assert len(read_tokens(written(tmp_path / "tokens.toml", mode=mode))) == 2
 
 
@@ -72,13 +72,13 @@ def test_a_file_of_its_owner_alone_is_read(tmp_path: Path, mode: int) -> None:
         (b"\xff\xfe", "tokens.toml"),
     ],
 )
-def test_a_file_that_cannot_be_used_says_why(tmp_path: Path, text: str | bytes, message: str) -> None:
+def test_an_invalid_file_is_refused_with_the_reason(tmp_path: Path, text: str | bytes, message: str) -> None:
     with pytest.raises(ParameterError, match=message) as raised:
         read_tokens(written(tmp_path / "tokens.toml", text))
     assert "a-long-random-text" not in str(raised.value)
 
 
-def test_what_is_wrong_with_a_file_is_one_line_of_the_command(called: Run, tmp_path: Path) -> None:
+def test_an_invalid_token_file_is_one_line_of_the_command(called: Run, tmp_path: Path) -> None:
     model = new_model(tmp_path)
     for text, mode, parts in (
         (GOOD, 0o644, ("chmod 600",)),
@@ -92,12 +92,12 @@ def test_what_is_wrong_with_a_file_is_one_line_of_the_command(called: Run, tmp_p
     assert not (tmp_path / "desk.thresher.journal" / "service.json").exists()
 
 
-def test_a_file_that_may_not_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported(tmp_path: Path) -> None:
     path = written(tmp_path / "tokens.toml", mode=0)
     said(without_privileges("serve", new_model(tmp_path), "--port", "0", "--tokens", path), 77, "tokens.toml")
 
 
-def test_a_role_may_do_what_those_before_it_may() -> None:
+def test_a_role_includes_the_rights_of_those_before_it() -> None:
     may = [[Holder("x", own).may(role) for role in ROLES] for own in ROLES]
     assert may == [[True, False, False], [True, True, False], [True, True, True]]
 
@@ -109,7 +109,7 @@ def test_new_tokens_cannot_be_guessed_and_can_be_carried() -> None:
 
 
 @pytest.mark.parametrize("given", ["", "a", "secret-1", "secret-12x", "SECRET-12", "secret-12 ", "sécret-12", "\udcff"])
-def test_only_the_whole_token_is_known(given: str) -> None:
+def test_only_the_whole_token_is_accepted(given: str) -> None:
     tokens = Tokens({"secret-12": Holder("ada", "reader")})
     assert tokens.holder(given) is None
     assert tokens.holder("secret-12") == Holder("ada", "reader")

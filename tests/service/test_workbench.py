@@ -176,7 +176,7 @@ def test_a_text_is_ranked_and_its_words_light_up(page: Page, desk: Served) -> No
     assert page["#lit"].text_content() == first == LAMP
 
 
-def test_one_key_corrects_and_the_bars_move_and_one_takes_it_back(page: Page, desk: Served) -> None:
+def test_one_key_corrects_and_another_undoes(page: Page, desk: Served) -> None:
     before = desk.digest
     page.go("categorize", "#text")
     page["#text"].fill(LAMP)
@@ -205,7 +205,7 @@ def test_a_file_dropped_is_categorized(page: Page) -> None:
     expect(page[".rank.accepted"].first).to_be_visible()
 
 
-def test_a_text_that_is_too_long_to_explain_is_categorized_all_the_same(page: Page, desk: Served) -> None:
+def test_a_text_that_is_too_long_to_explain_is_categorized_anyway(page: Page, desk: Served) -> None:
     text = LAMP.ljust(MAX_EXPLAINED_LETTERS + 1)
     page.go("categorize", "#text")
     page["#text"].fill(text)
@@ -224,7 +224,7 @@ def test_a_text_that_is_too_long_to_explain_is_categorized_all_the_same(page: Pa
     expect(page["#status"]).to_be_empty()
 
 
-def test_a_document_that_is_too_long_to_explain_is_reviewed_all_the_same(page: Page, desk: Served) -> None:
+def test_a_document_that_is_too_long_to_explain_is_reviewed_anyway(page: Page, desk: Served) -> None:
     desk.post("/v1/documents", {"documents": [{"id": "long", "text": LAMP.ljust(MAX_EXPLAINED_LETTERS + 1)}]})
     page.go("review", ".toggle")
     page["#search"].fill("the cockerel next door")
@@ -374,7 +374,7 @@ def test_a_link_of_the_header_still_works_with_the_keyboard(page: Page) -> None:
     expect(page["h1"]).to_have_text("History")
 
 
-def test_none_of_these_is_taken_back_as_it_was(page: Page, desk: Served) -> None:
+def test_none_of_these_can_be_undone(page: Page, desk: Served) -> None:
     page.go("review", ".toggle")
     page.key("1")
     before = page["#summary"].text_content()
@@ -385,7 +385,7 @@ def test_none_of_these_is_taken_back_as_it_was(page: Page, desk: Served) -> None
     expect(page["#summary"]).to_have_text(before)
 
 
-def test_a_done_document_has_ticked_what_was_said_and_nothing_else(page: Page, desk: Served) -> None:
+def test_a_done_document_shows_only_its_corrected_categories_ticked(page: Page, desk: Served) -> None:
     """The model accepts a category that nobody spoke of: it is neither ticked nor rejected."""
     shown = desk.get("/v1/queue", limit=20)["documents"]
     accepted = {one["id"]: [entry["category"] for entry in one["categories"] if entry["accepted"]] for one in shown}
@@ -414,7 +414,7 @@ def test_a_done_document_has_ticked_what_was_said_and_nothing_else(page: Page, d
 # -- categories --------------------------------------------------------------------------------------------------------
 
 
-def test_categories_are_sorted_and_show_how_well_they_do(page: Page, desk: Served) -> None:
+def test_categories_are_sorted_and_show_their_quality(page: Page, desk: Served) -> None:
     page.go("categories", "tr[data-category]")
     page.says("#measured", "93 documents")
     page["[data-sort=f1]"].click()
@@ -485,7 +485,7 @@ def test_categories_are_made_renamed_merged_and_retired(page: Page, desk: Served
 # -- history -----------------------------------------------------------------------------------------------------------
 
 
-def test_history_shows_every_correction_and_takes_one_back(page: Page, desk: Served) -> None:
+def test_history_shows_every_correction_and_undoes_one(page: Page, desk: Served) -> None:
     before = desk.digest
     desk.correct(text=LAMP, accept=["noise"], reject=["lighting"], by="ada")
     page.go("history", "#history > li")
@@ -514,7 +514,7 @@ def test_history_raises_the_alarm_when_errors_grow(page: Page, desk: Served, oth
 # -- never lost --------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_not_sent_stays_in_the_browser_until_it_is(page: Page, desk: Served) -> None:
+def test_unsent_corrections_stay_in_the_browser(page: Page, desk: Served) -> None:
     page.go("categorize", "#text")
     page["#text"].fill(LAMP)
     expect(page['.rank[data-category="noise"]']).to_be_visible()
@@ -529,7 +529,7 @@ def test_what_is_not_sent_stays_in_the_browser_until_it_is(page: Page, desk: Ser
     assert desk.last == 1
 
 
-def test_a_correction_is_of_the_text_in_the_box_though_the_service_was_away(page: Page, desk: Served) -> None:
+def test_a_correction_has_the_text_in_the_box_after_an_outage(page: Page, desk: Served) -> None:
     page.go("categorize", "#text")
     page["#text"].fill(LAMP)
     expect(page['.rank[data-category="noise"]']).to_be_visible()
@@ -563,7 +563,7 @@ def test_a_key_does_not_teach_the_category_of_the_text_before(page: Page, desk: 
     assert desk.last == 0
 
 
-def test_history_loads_by_itself_when_the_service_is_back(page: Page, desk: Served) -> None:
+def test_history_loads_when_the_service_is_back(page: Page, desk: Served) -> None:
     desk.correct(text=LAMP, accept=["noise"])
     page.go("categorize", "#text")
     page.context.set_offline(True)
@@ -573,7 +573,7 @@ def test_history_loads_by_itself_when_the_service_is_back(page: Page, desk: Serv
     expect(page["#notice"]).to_be_empty()
 
 
-def test_what_another_page_left_unsent_is_sent(page: Page, desk: Served) -> None:
+def test_unsent_corrections_of_another_page_are_sent(page: Page, desk: Served) -> None:
     entry = {"id": "left", "made": 1, "by": "", "body": {"id": "left", "text": LAMP, "accept": ["noise"]}}
     page.view.evaluate("entry => localStorage.setItem('thresher.unsent.left', JSON.stringify(entry))", entry)
     page.view.reload()
@@ -622,9 +622,7 @@ def test_no_file_of_the_page_makes_elements_of_text() -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_no_view_has_a_serious_fault_for_those_who_cannot_see_well(
-    browser: Any, desk: Served, scheme: str, width: int
-) -> None:
+def test_no_view_has_a_serious_accessibility_fault(browser: Any, desk: Served, scheme: str, width: int) -> None:
     from axe_playwright_python.base import AXE_SCRIPT  # type: ignore[import-untyped]
 
     desk.correct(text=LAMP, accept=["noise"])

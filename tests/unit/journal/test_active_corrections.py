@@ -31,7 +31,7 @@ def test_mistakes_are_found_by_category(folder: Path) -> None:
         assert journal.corrections.read_mistakes(["d"], 10) == []
 
 
-def test_corrections_that_stand_are_found_by_their_features(folder: Path) -> None:
+def test_active_corrections_are_found_by_their_features(folder: Path) -> None:
     with Journal(folder, create=True) as journal:
         for number, (kind, digest) in enumerate(
             [("correction", "x"), ("correction", "y"), ("skip", "x"), ("correction", "x"), ("correction", "x")]

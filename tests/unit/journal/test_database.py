@@ -55,7 +55,7 @@ def test_a_failed_transaction_leaves_nothing(folder: Path, error: type[BaseExcep
         assert journal.log.last_seq() == 1
 
 
-def test_a_rollback_that_finds_no_memory_is_made_up_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rollback_that_ran_out_of_memory_is_repeated(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Short(sqlite3.Connection):
         is_short = False
 
@@ -75,7 +75,7 @@ def test_a_rollback_that_finds_no_memory_is_made_up_for(folder: Path, monkeypatc
         assert [record.id for record in journal.log.read()] == ["id 2"]
 
 
-def test_a_full_disk_refuses_a_record_and_takes_it_later(folder: Path) -> None:
+def test_a_full_disk_refuses_a_record_that_is_accepted_later(folder: Path) -> None:
     with Journal(folder, create=True) as journal:
         append_correction(journal, 1)
         (pages,) = journal.database._connection.execute("PRAGMA page_count").fetchone()
@@ -98,7 +98,7 @@ def test_a_backup_is_a_journal(folder: Path, tmp_path: Path) -> None:
         assert list(copy.log.read()) == written
 
 
-def test_damage_that_sqlite_cannot_even_speak_of_is_told(folder: Path) -> None:
+def test_damage_that_sqlite_cannot_describe_is_reported(folder: Path) -> None:
     with Journal(folder, create=True) as journal:
         append_correction(journal, 1)
     data = (folder / FILE).read_bytes().replace(b"CREATE TABLE documents", b"CREATE FABLE documents")
@@ -107,7 +107,7 @@ def test_damage_that_sqlite_cannot_even_speak_of_is_told(folder: Path) -> None:
         Journal(folder)
 
 
-def test_a_second_owner_is_told_at_once(folder: Path) -> None:
+def test_a_second_owner_is_refused_immediately(folder: Path) -> None:
     first = Journal(folder, create=True)
     with pytest.raises(JournalBusyError, match=f"process {os.getpid()} has the journal"):
         Journal(folder)
@@ -118,13 +118,13 @@ def test_a_second_owner_is_told_at_once(folder: Path) -> None:
 # A file that is begun, opened and closed.
 
 
-def test_a_journal_is_not_begun_unasked(folder: Path) -> None:
+def test_a_journal_is_not_created_by_default(folder: Path) -> None:
     with pytest.raises(JournalError, match=r"model\.journal: there is no journal here"):
         Journal(folder)
     assert not folder.exists()
 
 
-def test_a_journal_is_there_if_its_log_alone_holds_something(folder: Path) -> None:
+def test_a_journal_exists_if_only_its_log_has_data(folder: Path) -> None:
     assert not Journal.is_in(folder)
     folder.mkdir()
     (folder / FILE).touch()
@@ -149,7 +149,7 @@ def test_a_journal_may_be_written_by_another_thread(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, ZeroDivisionError])
-def test_a_journal_that_cannot_be_opened_is_let_go_of(
+def test_a_journal_that_cannot_be_opened_is_unlocked(
     folder: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
     def fail(connection: sqlite3.Connection, path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_journal_that_cannot_be_opened_is_let_go_of(
         Journal(folder)
 
 
-def test_the_name_of_a_new_folder_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_name_of_a_new_folder_is_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[Path] = []
     monkeypatch.setattr("thresher.journal.database.sync_folder", synced.append)
     for _ in range(2):
@@ -196,7 +196,7 @@ def test_a_file_that_others_have_open_is_busy(folder: Path) -> None:
     ],
     ids=["id", "user", "number", "place"],
 )
-def test_what_sqlite_cannot_hold_is_refused(folder: Path, give: Callable[[Journal], object]) -> None:
+def test_values_that_sqlite_cannot_store_are_refused(folder: Path, give: Callable[[Journal], object]) -> None:
     with Journal(folder, create=True) as journal:
         append_correction(journal, 1)
         with pytest.raises(JournalError, match="it holds UTF-8, and numbers of 64 bits, and no others"):
@@ -220,7 +220,7 @@ def test_a_failing_disk_breaks_the_journal(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["SQLITE_CORRUPT", "SQLITE_CANTOPEN", "SQLITE_NOTADB", "SQLITE_READONLY_DBMOVED"])
-def test_a_file_that_breaks_under_a_record_ends_it(tmp_path: Path, name: str) -> None:
+def test_a_disk_error_during_a_record_breaks_the_journal(tmp_path: Path, name: str) -> None:
     error = sqlite3.DatabaseError("database disk image is malformed")
     error.sqlite_errorname = name
     with Journal(tmp_path / "a.journal", create=True) as journal:

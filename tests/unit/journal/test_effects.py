@@ -16,7 +16,7 @@ def test_an_effect_is_written_with_its_record_and_may_be_replaced(tmp_path: Path
             assert [record.effect for record in journal.log.read()] == [effect]
 
 
-def test_a_removed_effect_takes_its_mistakes_along(tmp_path: Path) -> None:
+def test_removing_an_effect_removes_its_mistakes(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal", create=True) as journal:
         for number in (1, 2):
             append_correction(journal, number)

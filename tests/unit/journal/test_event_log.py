@@ -48,7 +48,7 @@ def test_an_id_has_one_to_200_characters(folder: Path) -> None:
         assert journal.append(Entry("x" * 200, "undo", "", {"seqs": []})).seq == 1
 
 
-def test_a_record_says_when_and_by_whom(folder: Path) -> None:
+def test_a_record_has_a_time_and_a_user(folder: Path) -> None:
     with Journal(folder, create=True) as journal:
         before = datetime.now(UTC)
         record = journal.append(Entry("a", "skip", "ada", {"seqs": []}))
@@ -78,7 +78,7 @@ def test_records_are_listed_from_both_ends_without_their_features(folder: Path) 
         assert list(journal.log.read_newest(limit=1)) == list(journal.log.read_oldest(after=44)) == light
 
 
-def test_reading_all_records_holds_few_of_them(folder: Path) -> None:
+def test_reading_all_records_keeps_few_in_memory(folder: Path) -> None:
     with Journal(folder, create=True) as journal:
         for number in range(120):
             body = {"accept": ["a"], "reject": []}

@@ -33,7 +33,7 @@ while True:
 """
 
 
-def test_what_was_acknowledged_outlives_the_process(folder: Path) -> None:
+def test_acknowledged_records_outlive_the_process(folder: Path) -> None:
     acknowledged = 0
     for kill in range(6):
         writer = subprocess.Popen([sys.executable, "-c", WRITER, str(folder)], stdout=subprocess.PIPE, text=True)
@@ -83,7 +83,7 @@ def test_damage_of_an_index_is_found(folder: Path) -> None:
         assert journal.find_damage() == ["row 1 missing from index by_digest"]
 
 
-def test_effects_go_with_the_next_record_and_may_be_told_again(folder: Path) -> None:
+def test_effects_are_written_with_the_next_record_and_may_be_replaced(folder: Path) -> None:
     with Journal(folder, create=True) as journal:
         append_correction(journal, 1)
         journal.append(Entry("b", "correction", "", {"categories": []}), effects={1: make_effect()})
@@ -97,7 +97,7 @@ def test_effects_go_with_the_next_record_and_may_be_told_again(folder: Path) -> 
 
 
 @pytest.mark.parametrize("failing", ["mark_undone", "reopen", "set_state", "write"])
-def test_a_record_is_written_with_all_that_belongs_to_it_or_not_at_all(
+def test_a_record_is_written_completely_or_not_at_all(
     folder: Path, monkeypatch: pytest.MonkeyPatch, failing: str
 ) -> None:
     with Journal(folder, create=True) as journal:
@@ -134,7 +134,7 @@ def test_a_document_is_done_with_its_correction(folder: Path) -> None:
         assert documents(journal) == [("a", "open"), ("b", "done")]
 
 
-def test_a_document_is_open_again_once_no_correction_of_it_stands(folder: Path) -> None:
+def test_a_document_is_open_again_once_all_its_corrections_are_undone(folder: Path) -> None:
     with Journal(folder, create=True) as journal:
         add_documents(journal, a="one", b="two", c="three")
         for id, document in (("1", "a"), ("2", "a"), ("3", "b"), ("4", "c")):
@@ -149,7 +149,7 @@ def test_a_document_is_open_again_once_no_correction_of_it_stands(folder: Path) 
 
 
 @pytest.mark.parametrize("length", [1, 5000])  # in a page with others, and over several pages of its own
-def test_a_forgotten_text_goes_with_its_documents_and_from_the_file(folder: Path, length: int) -> None:
+def test_a_forgotten_text_is_deleted_from_documents_and_file(folder: Path, length: int) -> None:
     secret = "one secret " * length
     with Journal(folder, create=True) as journal:
         add_documents(journal, a=secret, b="another secret", c="a third", d=secret)

@@ -22,7 +22,7 @@ def path(tmp_path: Path) -> Path:
     return new_small_model(tmp_path)
 
 
-def test_a_desk_comes_back_as_it_was(path: Path) -> None:
+def test_a_journaled_model_reopens_unchanged(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         teach(journaled_model, 40)
         digest = journaled_model.model.digest()
@@ -32,7 +32,7 @@ def test_a_desk_comes_back_as_it_was(path: Path) -> None:
         assert again.remarks == []
 
 
-def test_live_and_replayed_from_anywhere_are_one_model(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replay_from_any_snapshot_gives_the_live_model(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 7)
     with JournaledModel(path, new=True) as journaled_model:
         teach(journaled_model, 33)
@@ -57,7 +57,7 @@ def test_a_repeated_correction_is_learned_once(path: Path) -> None:
         assert journaled_model.model.digest() == digest
 
 
-def test_a_repeated_correction_whose_text_is_forgotten_is_known_by_what_stood_in_it(path: Path) -> None:
+def test_a_repeated_correction_with_a_forgotten_text_is_known_by_its_features(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         seq = journaled_model.correct("a", "tin mine", accept=["metal"]).record.seq
         journaled_model.forget_text(seq)
@@ -73,7 +73,7 @@ def test_a_repeated_correction_whose_text_is_forgotten_is_known_by_what_stood_in
             journaled_model.correct("b", "tin mine", accept=["metal"], document="8")
 
 
-def test_a_correction_tells_what_it_changed_though_a_snapshot_is_due(
+def test_a_correction_returns_its_changes_even_if_a_snapshot_is_due(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 2)
@@ -96,7 +96,9 @@ def test_a_correction_tells_what_it_changed_though_a_snapshot_is_due(
         ({"accept": ["x" * 300]}, "is not a valid name"),
     ],
 )
-def test_what_cannot_be_learned_is_not_kept(path: Path, arguments: dict[str, object], message: str) -> None:
+def test_a_correction_that_cannot_be_learned_is_not_recorded(
+    path: Path, arguments: dict[str, object], message: str
+) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         digest = journaled_model.model.digest()
         with pytest.raises(TextError, match=message):
@@ -129,7 +131,7 @@ def test_undone_corrections_were_never_made(path: Path, monkeypatch: pytest.Monk
         assert again.model.digest() == reference.model.digest()
 
 
-def test_what_later_corrections_need_cannot_be_undone(path: Path) -> None:
+def test_records_that_later_corrections_need_cannot_be_undone(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         journaled_model.correct("a", "tin mine", accept=["tin"])
         journaled_model.correct("b", "gold mine", reject=["tin"])
@@ -160,7 +162,7 @@ def test_changes_of_categories_are_kept(path: Path) -> None:
         assert again.model.digest() == digest
 
 
-def test_what_a_correction_changed_is_kept_with_it(path: Path) -> None:
+def test_the_effect_of_a_correction_is_stored_with_it(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         taught = journaled_model.correct("a", "gold and silver", accept=["grain"], reject=["metal"])
         told = taught.record.effect
@@ -174,7 +176,7 @@ def test_what_a_correction_changed_is_kept_with_it(path: Path) -> None:
         assert again.journal.database.query("SELECT wrong FROM effects ORDER BY seq") == [(1,), (0,)]
 
 
-def test_what_a_correction_changed_is_told_again_after_a_crash(path: Path) -> None:
+def test_the_effect_of_a_correction_is_computed_again_after_a_crash(path: Path) -> None:
     journaled_model = JournaledModel(path, new=True)
     teach(journaled_model, 5)
     told = [journaled_model.attach_effect(record).effect for record in journaled_model.journal.log.read()]
@@ -186,7 +188,7 @@ def test_what_a_correction_changed_is_told_again_after_a_crash(path: Path) -> No
         assert [record.effect for record in again.journal.log.read()] == told
 
 
-def test_an_id_stands_for_one_correction_alone(path: Path) -> None:
+def test_an_id_identifies_one_correction(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         journaled_model.correct("a", "gold and wheat", accept=["grain"])
         journaled_model.change_categories("b", "new", ["bees"])
@@ -235,7 +237,7 @@ def test_a_forgotten_text_leaves_its_features(path: Path) -> None:
         assert again.remarks == []
 
 
-def test_features_that_changed_are_said_and_not_taken(path: Path) -> None:
+def test_changed_features_are_reported_and_not_used(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         teach(journaled_model, 3)
         digest = journaled_model.model.digest()
@@ -288,7 +290,7 @@ def test_another_model_is_refused(path: Path) -> None:
         JournaledModel(path)
 
 
-def test_the_model_file_may_be_written_anew(path: Path) -> None:
+def test_the_model_file_may_be_written_again(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         teach(journaled_model, 3)
         digest = journaled_model.write_model()
@@ -301,7 +303,7 @@ def test_the_model_file_may_be_written_anew(path: Path) -> None:
         pass
 
 
-def test_a_journal_that_is_missing_is_never_begun_in_silence(path: Path) -> None:
+def test_a_missing_journal_is_never_silently_created(path: Path) -> None:
     with pytest.raises(JournalError, match="it has no journal yet"):
         JournaledModel(path, new=False)
     assert not journal_folder(path).exists()
@@ -324,7 +326,7 @@ def test_a_journal_that_is_missing_is_never_begun_in_silence(path: Path) -> None
     assert len(list(path.parent.glob("desk.thresher.journal.left-*/snapshot-*"))) == 2
 
 
-def test_a_second_process_is_told_who_has_it(path: Path) -> None:
+def test_a_second_process_is_given_the_owner(path: Path) -> None:
     code = "import sys; from thresher.journal.journaled_model import JournaledModel; JournaledModel(sys.argv[1])"
     with JournaledModel(path, new=True):
         run = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)

@@ -21,7 +21,7 @@ def path(tmp_path: Path) -> Path:
     return new_small_model(tmp_path)
 
 
-def test_what_is_skipped_is_marked_and_only_snapshots_that_hold_it_go(path: Path) -> None:
+def test_a_skipped_record_is_marked_and_only_its_snapshots_are_deleted(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         for count in (2, 1, 1):
             teach(journaled_model, count, first=journaled_model.position)
@@ -45,7 +45,7 @@ def test_what_is_skipped_is_marked_and_only_snapshots_that_hold_it_go(path: Path
         assert again.position == 5
 
 
-def test_a_record_that_came_by_another_way_stops_the_desk(path: Path) -> None:
+def test_a_record_written_by_another_connection_stops_the_model(path: Path) -> None:
     journaled_model = JournaledModel(path, new=True)
     teach(journaled_model, 2)
     assert not journaled_model.is_stuck()
@@ -59,7 +59,7 @@ def test_a_record_that_came_by_another_way_stops_the_desk(path: Path) -> None:
         assert (again.position, again.is_stuck(), "bees" in again.model.categories) == (3, False, True)
 
 
-def test_what_a_killed_process_left_of_a_snapshot_is_removed(path: Path) -> None:
+def test_the_unfinished_snapshot_of_a_killed_process_is_removed(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         teach(journaled_model, 2)
     left = journal_folder(path) / ".snapshot-0000000009.thresher-1-ab.tmp"
@@ -68,7 +68,7 @@ def test_what_a_killed_process_left_of_a_snapshot_is_removed(path: Path) -> None
         assert (again.position, left.exists()) == (2, False)
 
 
-def test_what_is_undone_is_named_once_and_in_order(path: Path) -> None:
+def test_undone_records_are_listed_once_and_in_order(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         teach(journaled_model, 12)
         record = journaled_model.undo("u", [11, 3, 11, 2])
@@ -131,7 +131,7 @@ def test_a_change_of_categories_is_undone_too(path: Path) -> None:
         ("threshold", ["wood"], {"threshold": 1.0}, "wood"),
     ],
 )
-def test_a_change_of_categories_that_cannot_be_made_is_not_kept(
+def test_an_invalid_change_of_categories_is_not_recorded(
     path: Path, change: str, names: list[str], more: dict[str, Any], message: str
 ) -> None:
     with JournaledModel(path, new=True) as journaled_model:
@@ -141,7 +141,7 @@ def test_a_change_of_categories_that_cannot_be_made_is_not_kept(
         assert (journaled_model.journal.log.last_seq(), journaled_model.model.digest()) == (0, digest)
 
 
-def test_a_change_says_no_more_than_it_needs(path: Path) -> None:
+def test_the_body_of_a_change_has_only_the_needed_names(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         journaled_model.change_categories("a", "new", ["bees"], user="ada")
         journaled_model.change_categories("b", "rename", ["bees"], into="wasps", threshold=2.0)
@@ -160,7 +160,7 @@ def test_a_change_says_no_more_than_it_needs(path: Path) -> None:
             journaled_model.undo("c", [1])
 
 
-def test_a_record_says_who_corrected_what_and_of_which_document(path: Path) -> None:
+def test_a_record_has_user_text_and_document(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         taught = journaled_model.correct("a", "tin tin mine", accept=["metal", "metal"], user="ada", document="7")
         record = journaled_model.journal.log.find("a")
@@ -188,7 +188,7 @@ def test_a_model_that_has_learned_nothing_is_taught(tmp_path: Path) -> None:
         assert journaled_model.correct("b", "gold", categories=[]).record.effect["mistakes"] == ["metal"]  # type: ignore[index]
 
 
-def test_what_was_predicted_and_is_not_so_is_told_as_demoted(path: Path) -> None:
+def test_words_of_a_wrong_category_are_reported_as_demoted(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         effect = journaled_model.correct("a", "gold and silver", categories=["grain"]).record.effect
         assert effect is not None
@@ -202,7 +202,7 @@ def test_what_was_predicted_and_is_not_so_is_told_as_demoted(path: Path) -> None
         assert (right["predicted"], right["mistakes"], right["demoted"]) == (["energy"], [], {})
 
 
-def test_a_correction_of_too_many_categories_and_words_is_refused_before_it_is_kept(path: Path) -> None:
+def test_a_correction_of_too_many_categories_and_words_is_refused_before_it_is_recorded(path: Path) -> None:
     text = " ".join(f"n{number}" for number in range(20_000))
     many = [f"c{number}" for number in range(1000)]
     with JournaledModel(path, new=True) as journaled_model:

@@ -47,7 +47,7 @@ def at_the_pause(number: int, act: Callable[[], object], monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("before", ["", "gone\n"])
-def test_whoever_has_it_is_named_though_it_says_so_late(
+def test_an_owner_that_writes_its_pid_late_is_named(
     tmp_path: Path, gone: int, before: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / LOCK
@@ -59,7 +59,7 @@ def test_whoever_has_it_is_named_though_it_says_so_late(
     os.close(descriptor)
 
 
-def test_whoever_never_says_so_is_not_waited_for(tmp_path: Path) -> None:
+def test_an_owner_that_never_writes_its_pid_is_not_awaited(tmp_path: Path) -> None:
     descriptor = locked_with(tmp_path / LOCK, "")
     began = time.monotonic()
     with pytest.raises(JournalBusyError, match="process unknown has the journal"):
@@ -68,7 +68,7 @@ def test_whoever_never_says_so_is_not_waited_for(tmp_path: Path) -> None:
     os.close(descriptor)
 
 
-def test_the_process_of_another_user_lives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_of_another_user_counts_as_alive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(pid: int, number: int) -> None:
         raise PermissionError(pid, number)
 
@@ -87,9 +87,7 @@ def test_a_lock_that_nobody_has_has_no_owner(tmp_path: Path) -> None:
     assert (tmp_path / LOCK).stat().st_mode & 0o777 == 0o600
 
 
-def test_a_lock_that_cannot_be_taken_for_another_reason_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lock_that_fails_for_another_reason_raises_its_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(descriptor: int, operation: int) -> None:
         raise OSError(5, "Input/output error")
 
@@ -98,7 +96,7 @@ def test_a_lock_that_cannot_be_taken_for_another_reason_says_so(
         take_lock(tmp_path / LOCK)
 
 
-def test_a_lock_holds_the_number_of_its_owner_and_nothing_of_the_one_before(tmp_path: Path) -> None:
+def test_a_lock_has_only_the_pid_of_its_owner(tmp_path: Path) -> None:
     path = tmp_path / LOCK
     path.write_text("12345678901234567890\nopen\n")
     descriptor, _ = take_lock(path)
@@ -108,7 +106,7 @@ def test_a_lock_holds_the_number_of_its_owner_and_nothing_of_the_one_before(tmp_
 
 
 @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
-def test_a_lock_that_cannot_be_written_is_given_up(
+def test_a_lock_that_cannot_be_written_is_released(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
 ) -> None:
     def fail(descriptor: int, data: bytes) -> int:
@@ -131,9 +129,7 @@ def test_asking_for_the_owner_leaves_nothing_open_and_nothing_locked(tmp_path: P
     os.close(descriptor)
 
 
-def test_whoever_asks_for_the_owner_does_not_keep_another_from_the_lock(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reading_the_owner_does_not_prevent_locking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / LOCK).touch()
     with (tmp_path / LOCK).open() as asking:
         fcntl.flock(asking, fcntl.LOCK_SH)
@@ -142,7 +138,7 @@ def test_whoever_asks_for_the_owner_does_not_keep_another_from_the_lock(
         assert done.is_set()
 
 
-def test_a_lock_tells_whether_its_owner_ended_as_it_should(tmp_path: Path) -> None:
+def test_a_lock_shows_whether_its_owner_closed_the_journal(tmp_path: Path) -> None:
     path = tmp_path / LOCK
     assert not was_left_open(path)
     descriptor, _ = take_lock(path)
@@ -157,7 +153,7 @@ def test_a_lock_tells_whether_its_owner_ended_as_it_should(tmp_path: Path) -> No
     os.close(descriptor)
 
 
-def test_who_waits_for_a_lock_sees_how_it_was_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_waiting_process_reads_how_the_lock_was_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, left_open = take_lock(tmp_path / LOCK)
     assert not left_open
     note_open(first)
@@ -177,7 +173,7 @@ def test_who_waits_for_a_lock_sees_how_it_was_left(tmp_path: Path, monkeypatch: 
     os.close(third)
 
 
-def test_what_finds_no_room_in_a_lock_is_not_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_note_that_a_full_disk_refuses_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(descriptor: int, what: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -232,7 +228,7 @@ def test_a_link_in_place_of_the_lock_is_refused_and_what_it_names_stays(tmp_path
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_a_second_name_of_a_file_is_no_lock_and_the_file_stays(tmp_path: Path) -> None:
+def test_a_hard_link_is_refused_as_a_lock_and_the_file_stays(tmp_path: Path) -> None:
     precious = tmp_path / "precious"
     precious.write_text("kept")
     os.link(precious, tmp_path / LOCK)

@@ -101,7 +101,7 @@ def test_a_correction_is_tokenized_checked_and_looked_up_once(tmp_path: Path, mo
 # The same again from a record.
 
 
-def test_a_text_that_has_the_features_kept_is_learned_from() -> None:
+def test_a_text_with_the_recorded_features_is_learned() -> None:
     remarks: list[str] = []
     state = taught().state
     correction = prepare_correction(state, "a", "tin mine", accept=["metal"])
@@ -111,7 +111,7 @@ def test_a_text_that_has_the_features_kept_is_learned_from() -> None:
     assert remarks == []
 
 
-def test_where_the_text_is_gone_or_has_other_features_those_kept_are_taken() -> None:
+def test_recorded_features_replace_those_of_a_missing_or_changed_text() -> None:
     remarks: list[str] = []
     kept = FeatureCounts(["tin", "mine"], [2, 1])
     for text, said in ((None, 0), ("other words", 1)):
@@ -121,7 +121,7 @@ def test_where_the_text_is_gone_or_has_other_features_those_kept_are_taken() -> 
     assert remarks == ["record 7: its text now has other features; those kept are taken"]
 
 
-def test_features_that_are_not_those_kept_are_refused() -> None:
+def test_features_that_differ_from_the_recorded_ones_are_refused() -> None:
     record = as_record("tin", FeatureCounts(["tin"], [1]), accept=["metal"], reject=[])
     for other in ([("tin", 2)], [], None):
         changed = record._replace(text="lead", features=other)

@@ -52,7 +52,7 @@ def test_a_record_comes_back() -> None:
     assert record.effect == {"mistakes": ["grain"]}
 
 
-def test_text_is_kept_as_people_read_it() -> None:
+def test_text_is_stored_readably() -> None:
     assert pack("größer") == '"größer"'
     assert pack({"title": "é"}) == '{"title": "é"}'
     assert pack(None) is None
@@ -64,13 +64,13 @@ def test_text_is_kept_as_people_read_it() -> None:
     [("id", None), ("kind", 3), ("time", b"x"), ("user", None), ("body", None), ("body", 1.5), ("text", 7),
      ("features", "x"), ("digest", None), ("undone_by", "x")],
 )  # fmt: skip
-def test_a_column_that_holds_what_it_never_should_is_damaged(column: str, value: Any, sealed: bool) -> None:
+def test_a_column_of_the_wrong_type_is_damaged(column: str, value: Any, sealed: bool) -> None:
     *columns, seal, effect = row(**{column: value})
     with pytest.raises(DamagedError, match=r"^record 7 is damaged: it holds what no column of its kind does"):
         unpack((*columns, seal if sealed else None, effect))
 
 
-def test_a_record_whose_seal_is_gone_is_damaged(tmp_path: Path) -> None:
+def test_a_record_without_a_seal_is_damaged(tmp_path: Path) -> None:
     with Journal(tmp_path / "j", create=True) as journal:
         journal.append(Entry("a", "undo", "", {"seqs": []}))
         journal.database._connection.execute("PRAGMA writable_schema=1")
@@ -87,7 +87,7 @@ def test_a_record_whose_seal_is_gone_is_damaged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("packed", [None, 3, b"x"])
-def test_a_document_or_body_that_is_no_text_is_damaged(packed: Any) -> None:
+def test_a_document_or_body_that_is_not_text_is_damaged(packed: Any) -> None:
     with pytest.raises(DamagedError, match="it holds no text where that must be"):
         unpack_body(3, "correction", packed)
     if packed is not None:
@@ -97,7 +97,7 @@ def test_a_document_or_body_that_is_no_text_is_damaged(packed: Any) -> None:
             unpack_document(5, packed)  # type: ignore[arg-type]
 
 
-def test_features_that_would_take_all_memory_are_refused_before_they_do() -> None:
+def test_features_that_unpack_to_too_many_bytes_are_refused() -> None:
     bomb = zlib.compress(b"[" + b" " * 2**28 + b"]", 9)
     tracemalloc.start()
     try:
@@ -113,7 +113,7 @@ def test_features_that_would_take_all_memory_are_refused_before_they_do() -> Non
 
 
 @pytest.mark.parametrize("change", [lambda kept: kept[:-1], lambda kept: kept + b"x", lambda kept: b""])
-def test_features_end_where_they_should(change: Callable[[bytes], bytes]) -> None:
+def test_features_with_trailing_bytes_are_damaged(change: Callable[[bytes], bytes]) -> None:
     with pytest.raises(DamagedError, match="record 7 is damaged: its features do not end where they should"):
         unpack(row(features=change(packed([["wheat", 1]]))))
 
@@ -198,7 +198,7 @@ def test_a_damaged_record_is_refused_with_its_place(changes: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("changes", DAMAGED.values(), ids=DAMAGED)
-def test_a_damaged_record_that_was_skipped_counts_no_more(changes: dict[str, Any]) -> None:
+def test_a_skipped_damaged_record_is_ignored(changes: dict[str, Any]) -> None:
     *columns, _, effect = row(undone_by=9, **changes)
     record = unpack((*columns, "", effect))
     assert (record.seq, record.id, record.undone_by) == (7, "c7", 9)
@@ -272,7 +272,7 @@ def test_a_journal_with_a_damaged_record_is_refused_until_it_is_skipped(path: Pa
         assert [record.id for record in again.journal.log.read()][:2] == ["a", "b"]
 
 
-def test_neither_text_nor_features_that_are_others_now_are_learned(path: Path) -> None:
+def test_a_text_or_features_that_have_changed_are_not_learned(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         journaled_model.correct("a", "tin mine", accept=["metal"])
     for snapshot in journal_folder(path).glob("snapshot-*[1-9].thresher"):
@@ -286,7 +286,7 @@ def test_neither_text_nor_features_that_are_others_now_are_learned(path: Path) -
         JournaledModel(path)
 
 
-def test_bodies_are_of_the_corrections_that_stand(path: Path) -> None:
+def test_bodies_are_those_of_active_corrections(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         journaled_model.correct("a", "tin mine", accept=["metal"])
         journaled_model.correct("b", "corn", categories=["grain"])
@@ -311,7 +311,7 @@ def test_a_damaged_document_to_review_is_refused(path: Path) -> None:
         ReviewDocuments(journaled_model.journal.queue)
 
 
-def test_what_sqlite_quotes_of_a_damaged_file_is_shown_in_one_line(path: Path) -> None:
+def test_a_message_of_sqlite_about_a_damaged_file_is_one_line(path: Path) -> None:
     with JournaledModel(path, new=True):
         pass
     file = journal_folder(path) / FILE

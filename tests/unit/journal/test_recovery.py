@@ -45,7 +45,7 @@ def test_a_journal_begins_with_the_model_as_it_is(path: Path) -> None:
         assert journaled_model.journal.facts.get("base") == digest
 
 
-def test_a_journal_stands_where_it_is_told_to(path: Path, tmp_path: Path) -> None:
+def test_a_journal_is_created_in_the_given_folder(path: Path, tmp_path: Path) -> None:
     with JournaledModel(path, tmp_path / "elsewhere", new=True) as journaled_model:
         teach(journaled_model, 1)
     assert not journal_folder(path).exists()
@@ -54,12 +54,12 @@ def test_a_journal_stands_where_it_is_told_to(path: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("model", ["", ".", "/"])
-def test_what_has_no_name_has_no_journal(model: str) -> None:
+def test_a_folder_without_a_name_has_no_journal(model: str) -> None:
     with pytest.raises(IsADirectoryError):
         journal_folder(model)
 
 
-def test_a_journal_is_enough_where_the_model_file_is_gone(path: Path) -> None:
+def test_a_journal_suffices_if_the_model_file_is_missing(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         teach(journaled_model, 3)
         digest = journaled_model.model.digest()
@@ -68,7 +68,7 @@ def test_a_journal_is_enough_where_the_model_file_is_gone(path: Path) -> None:
         assert again.model.digest() == digest == again.write_model()
 
 
-def test_a_model_written_and_not_noted_is_noted_at_the_next_start(path: Path) -> None:
+def test_a_model_file_that_was_not_noted_is_noted_at_the_next_start(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         teach(journaled_model, 3)
         journaled_model.model.save(path)
@@ -79,7 +79,7 @@ def test_a_model_written_and_not_noted_is_noted_at_the_next_start(path: Path) ->
         assert again.position == 4
 
 
-def test_whatever_fails_while_a_desk_opens_gives_the_journal_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_failure_during_opening_closes_the_journal(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     JournaledModel(path, new=True).close()
     with monkeypatch.context() as patch:
         patch.setattr("thresher.journal.journaled_model.restore_newest", lambda *_: [][0])
@@ -101,7 +101,7 @@ def test_a_kill_before_there_is_a_journal_leaves_nothing_that_stops_the_next_sta
     assert not list(path.parent.glob("*.left-*"))
 
 
-def test_what_is_left_of_a_journal_is_moved_aside_under_a_name_of_its_own(path: Path) -> None:
+def test_remains_of_a_journal_are_moved_aside_under_a_new_name(path: Path) -> None:
     folder = journal_folder(path)
     for _ in range(2):
         folder.mkdir()
@@ -115,9 +115,7 @@ def test_what_is_left_of_a_journal_is_moved_aside_under_a_name_of_its_own(path: 
     assert all(re.fullmatch(r"desk\.thresher\.journal\.left-[0-9a-f]{6}", name) for name in left)
 
 
-def test_a_desk_that_failed_writes_no_snapshot_and_takes_nothing_more(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_model_writes_no_snapshot_and_refuses_more(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     journaled_model = JournaledModel(path, new=True)
     teach(journaled_model, 2)
     with monkeypatch.context() as patch:
@@ -142,7 +140,7 @@ def test_a_desk_that_failed_writes_no_snapshot_and_takes_nothing_more(
         assert again.attach_effect(next(again.journal.log.read(2))).effect is not None
 
 
-def test_the_journal_is_given_up_though_the_last_snapshot_fails(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_journal_is_closed_even_if_the_last_snapshot_fails(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     journaled_model = JournaledModel(path, new=True)
     teach(journaled_model, 1)
     with monkeypatch.context() as patch:
@@ -179,7 +177,7 @@ def test_a_model_file_is_private_once_its_journal_has_written_it(path: Path) -> 
 
 
 @pytest.mark.usefixtures("usual_umask")
-def test_what_the_owner_lets_others_do_with_a_model_later_stays(path: Path) -> None:
+def test_permissions_that_the_owner_grants_later_stay(path: Path) -> None:
     path.chmod(0o644)
     with JournaledModel(path, new=True) as journaled_model:
         teach(journaled_model, 1)
@@ -193,7 +191,7 @@ def test_what_the_owner_lets_others_do_with_a_model_later_stays(path: Path) -> N
 
 
 @pytest.mark.usefixtures("usual_umask")
-def test_a_model_file_that_is_gone_is_written_as_a_private_one(path: Path) -> None:
+def test_a_missing_model_file_is_written_as_a_private_one(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         teach(journaled_model, 1)
         journaled_model.write_model()
@@ -221,7 +219,7 @@ def test_a_model_file_that_could_not_be_written_is_private_when_it_is(
 # What does not fit together.
 
 
-def test_records_without_what_they_began_with_are_refused(path: Path) -> None:
+def test_records_without_a_first_model_are_refused(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         teach(journaled_model, 2)
     for file in journal_folder(path).glob("snapshot-*2.thresher"):
@@ -241,7 +239,7 @@ def test_a_journal_that_was_begun_with_another_model_and_never_used_is_refused(p
         JournaledModel(path)
 
 
-def test_a_record_that_is_marked_as_undone_by_none_that_says_so_is_refused(path: Path) -> None:
+def test_a_record_marked_as_undone_by_no_undo_record_is_refused(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         teach(journaled_model, 3)
         with journaled_model.journal.database.transaction():
@@ -255,7 +253,7 @@ def test_a_record_that_is_marked_as_undone_by_none_that_says_so_is_refused(path:
         assert journal.find_damage() == ["record 2 is not marked as it was undone"]
 
 
-def test_a_model_that_someone_else_wrote_meanwhile_is_not_overwritten(path: Path) -> None:
+def test_a_model_file_that_another_process_wrote_is_not_overwritten(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         teach(journaled_model, 3)
         trained = Categorizer(min_count=1).fit(["one text", "another"], ["a", "b"]).save(path)

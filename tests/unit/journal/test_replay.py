@@ -60,7 +60,7 @@ def test_some_categories_are_learned_and_others_left_alone() -> None:
     assert one.digest() == other.digest()
 
 
-def test_all_categories_are_learned_and_told_of_those_watched() -> None:
+def test_a_complete_correction_reports_changes_of_watched_categories() -> None:
     one, other, third = taught(), taught(), taught()
     record = correction("gold and silver", categories=["grain"])
     found = apply(one, record, prepared(one, record), watched=["metal", "grain"])
@@ -73,7 +73,7 @@ def test_all_categories_are_learned_and_told_of_those_watched() -> None:
     assert one.digest() == other.digest() == third.digest()
 
 
-def test_a_change_of_categories_is_applied_and_tells_nothing() -> None:
+def test_a_change_of_categories_is_applied_and_reports_no_effect() -> None:
     model = taught()
     assert apply(model, change(change="new", names=["bees"]), None) is None
     assert apply_and_describe(model, change(change="rename", names=["bees"], into="wasps"), None) == (None, None)
@@ -81,7 +81,7 @@ def test_a_change_of_categories_is_applied_and_tells_nothing() -> None:
 
 
 @pytest.mark.parametrize("kind", ["undo", "skip"])
-def test_what_takes_others_back_does_nothing_itself(kind: str) -> None:
+def test_an_undo_record_does_nothing_itself(kind: str) -> None:
     model = taught()
     before = model.digest()
     assert apply_and_describe(model, Record(9, "c", kind, "", "", {"seqs": [1]}, None, None, "", None), None) == (
@@ -121,7 +121,7 @@ def test_changes_of_categories(body: dict[str, Any], categories: list[str]) -> N
         ({"change": "retire", "names": ["wood"]}, "wood"),
     ],
 )  # fmt: skip
-def test_what_is_no_change_of_categories_changes_nothing(body: dict[str, Any], message: str) -> None:
+def test_an_invalid_change_of_categories_changes_nothing(body: dict[str, Any], message: str) -> None:
     model = taught()
     before = model.digest()
     with pytest.raises(TextError, match=message):
@@ -132,7 +132,7 @@ def test_what_is_no_change_of_categories_changes_nothing(body: dict[str, Any], m
 # What is told.
 
 
-def test_what_was_predicted_before_and_what_changed_is_told() -> None:
+def test_an_effect_has_the_prediction_before_and_the_changes() -> None:
     model, text = taught(), "gold and silver"
     record = correction(text, accept=["grain"], reject=["metal", "energy"])
     found, effect = apply_and_describe(model, record, prepared(model, record))
@@ -197,7 +197,7 @@ def test_a_model_that_knows_nothing_predicted_nothing() -> None:
     assert (effect["predicted"], effect["mistakes"]) == ([], ["metal"])
 
 
-def test_what_is_wrong_was_accepted_and_not_predicted_or_the_other_way_round() -> None:
+def test_mistakes_are_the_difference_of_prediction_and_correction() -> None:
     body = {"accept": ["a", "b"], "reject": ["c", "d"]}
     assert find_mistakes(["b", "c", "e"], body) == {"a", "c"}
 

@@ -47,7 +47,7 @@ def test_a_damaged_document_is_named(tmp_path: Path) -> None:
             list(journal.queue.read())
 
 
-def test_a_corrected_document_is_done_and_open_again_when_nothing_corrects_it(tmp_path: Path) -> None:
+def test_a_corrected_document_is_done_and_reopened_by_undo(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal", create=True) as journal:
         queue = journal.queue
         queue.add([("a", "one", "open"), ("b", "two", "open")])
@@ -60,7 +60,7 @@ def test_a_corrected_document_is_done_and_open_again_when_nothing_corrects_it(tm
         assert [queue.state_of(id) for id in "ab"] == ["open", "open"]
 
 
-def test_forgetting_takes_the_document_and_all_of_the_same_text(tmp_path: Path) -> None:
+def test_forgetting_deletes_all_documents_of_the_same_text(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal", create=True) as journal:
         queue = journal.queue
         queue.add([("a", "one", "open"), ("b", "secret", "open"), ("c", "other", "open"), ("d", "secret", "open")])

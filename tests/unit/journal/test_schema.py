@@ -17,7 +17,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "model.journal"
 
 
-def test_what_durability_rests_on_is_set(folder: Path) -> None:
+def test_the_durability_pragmas_are_set(folder: Path) -> None:
     with Journal(folder, create=True) as journal:
         found = {
             name: journal.database._connection.execute(f"PRAGMA {name}").fetchone()[0]
@@ -106,7 +106,7 @@ def test_a_foreign_file_is_refused(folder: Path, spoil: object, message: str) ->
         Journal(folder)
 
 
-def test_the_names_of_a_journal_and_its_log_are_on_the_disk_before_it_is_used(
+def test_the_names_of_a_journal_and_its_log_are_synced_before_use(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[list[str]] = []
@@ -127,7 +127,7 @@ def test_the_file_says_what_it_is(folder: Path) -> None:
     assert (head[68:72], head[60:64]) == (b"Thre", (3).to_bytes(4, "big"))  # where `file` looks, and the version
 
 
-def test_a_database_that_is_not_ours_is_not_made_ours(folder: Path) -> None:
+def test_a_foreign_database_is_not_changed(folder: Path) -> None:
     folder.mkdir()
     _execute(folder / FILE, "CREATE TABLE others (name TEXT)")
     before = (folder / FILE).read_bytes()

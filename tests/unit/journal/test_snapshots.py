@@ -22,7 +22,7 @@ def path(tmp_path: Path) -> Path:
     return new_small_model(tmp_path)
 
 
-def test_a_snapshot_comes_after_so_many_corrections(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_snapshot_is_written_after_a_number_of_corrections(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 3)
     with JournaledModel(path, new=True) as journaled_model:
         kept = []
@@ -73,7 +73,7 @@ def test_a_snapshot_that_finds_no_room_for_effects_is_tried_again_later(
         assert journaled_model.remarks == ["full (a snapshot could not be written; nothing is lost)"]
 
 
-def test_a_desk_that_finds_no_room_at_its_end_has_lost_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_at_closing_loses_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise JournalFullError("full")
 
@@ -88,7 +88,7 @@ def test_a_desk_that_finds_no_room_at_its_end_has_lost_nothing(path: Path, monke
         assert all(record.effect for record in map(again.attach_effect, again.journal.log.read()))
 
 
-def test_an_error_that_is_no_lack_of_room_is_not_passed_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_other_than_a_full_disk_is_raised(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 1)
     journaled_model = JournaledModel(path, new=True)
     monkeypatch.setattr(Categorizer, "save", lambda *_, mode: 1 / 0)
@@ -98,7 +98,7 @@ def test_an_error_that_is_no_lack_of_room_is_not_passed_over(path: Path, monkeyp
     journaled_model.journal.close()
 
 
-def test_a_disk_that_fails_under_a_snapshot_is_not_passed_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_error_during_a_snapshot_is_raised(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, mode: int) -> str:
         raise OSError(errno.EIO, "Input/output error")
 
@@ -127,9 +127,7 @@ def test_a_snapshot_of_another_journal_is_not_taken(path: Path, tmp_path: Path) 
         assert journaled_model.remarks[0] == f"{newest}: is not what this journal made (an older snapshot is taken)"
 
 
-def test_a_snapshot_that_was_not_noted_is_not_taken_and_does_no_harm(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_snapshot_without_a_recorded_digest_is_ignored(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     journaled_model = JournaledModel(path, new=True)
     teach(journaled_model, 4)
     digest = journaled_model.model.digest()
@@ -144,7 +142,7 @@ def test_a_snapshot_that_was_not_noted_is_not_taken_and_does_no_harm(
         assert (again.model.digest(), again.remarks) == (digest, [])
 
 
-def test_snapshots_of_a_version_that_noted_none_are_taken(path: Path) -> None:
+def test_snapshots_of_a_version_without_digests_are_used(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         teach(journaled_model, 4)
         digest = journaled_model.model.digest()
@@ -156,7 +154,7 @@ def test_snapshots_of_a_version_that_noted_none_are_taken(path: Path) -> None:
 
 
 @pytest.mark.parametrize("note", ["", "{", "[]", '{"four": 4}', '{"4": 4}'])
-def test_a_note_that_is_damaged_leaves_the_first_snapshot(path: Path, note: str) -> None:
+def test_damaged_digests_leave_the_first_snapshot(path: Path, note: str) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         teach(journaled_model, 4)
         digest = journaled_model.model.digest()
@@ -180,7 +178,7 @@ def test_half_a_backup_is_removed(path: Path) -> None:
     assert not (journal_folder(path) / ".backup-half").exists()
 
 
-def test_records_that_give_another_model_are_found(path: Path) -> None:
+def test_records_that_replay_to_another_model_are_reported(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         teach(journaled_model, 4)
         other = Categorizer(min_count=1).fit(["oil"], ["energy"]).save(journaled_model.write_snapshot())
@@ -191,12 +189,12 @@ def test_records_that_give_another_model_are_found(path: Path) -> None:
         assert again.compute_replayed_digest() == digest
 
 
-def test_a_file_of_another_name_is_no_snapshot(path: Path) -> None:
+def test_a_file_with_another_name_is_not_a_snapshot(path: Path) -> None:
     assert position_of(Path("snapshot-0000000012.thresher")) == 12
     assert position_of(Path("snapshot-12.thresher")) == position_of(Path(".snapshot-0000000012.thresher.tmp")) == -1
 
 
-def test_a_snapshot_that_holds_what_was_undone_is_removed_and_never_taken(path: Path) -> None:
+def test_a_snapshot_with_undone_records_is_removed_and_never_used(path: Path) -> None:
     folder = journal_folder(path)
     with JournaledModel(path, new=True) as journaled_model:
         teach(journaled_model, 4)
@@ -220,7 +218,7 @@ def test_a_snapshot_that_holds_what_was_undone_is_removed_and_never_taken(path: 
     ]
 
 
-def test_a_snapshot_of_before_what_was_undone_stays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_snapshot_before_the_undone_record_stays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 3)
     with JournaledModel(path, new=True) as journaled_model:
         teach(journaled_model, 5)
@@ -234,7 +232,7 @@ def test_a_snapshot_of_before_what_was_undone_stays(path: Path, monkeypatch: pyt
         ]  # of those that are there
 
 
-def test_a_snapshot_of_more_than_the_journal_has_is_not_taken(path: Path) -> None:
+def test_a_snapshot_beyond_the_end_of_the_journal_is_not_used(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         teach(journaled_model, 2)
         digest = journaled_model.model.digest()
@@ -247,7 +245,7 @@ def test_a_snapshot_of_more_than_the_journal_has_is_not_taken(path: Path) -> Non
         assert again.position == 2
 
 
-def test_a_backup_is_a_desk(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backup_opens_as_a_journaled_model(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[Path] = []
     monkeypatch.setattr("thresher.support.atomic_file.sync_folder", synced.append)
     copy = tmp_path / "copy"
@@ -284,7 +282,7 @@ def test_a_backup_is_a_desk(path: Path, tmp_path: Path, monkeypatch: pytest.Monk
         assert (restored.model.digest(), restored.position) == (digest, 6)
 
 
-def test_other_lemmatizers_are_named_and_no_older_snapshot_is_taken(
+def test_other_lemmatizers_are_named_and_no_older_snapshot_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = Categorizer(analyser="lemmas:de", min_count=1, preset="fast").fit(["Häuser", "Autos"] * 3, ["a", "b"] * 3)

@@ -30,7 +30,7 @@ class Counted(str):
         return super().casefold()
 
 
-def test_a_thousand_new_names_are_checked_against_many_with_one_look_at_each() -> None:
+def test_a_thousand_new_names_are_checked_with_one_lookup_each() -> None:
     names = CategoryNames([Counted(f"category {i}") for i in range(MANY)])
     Counted.looks = 0
     start = time.process_time()
@@ -42,7 +42,7 @@ def test_a_thousand_new_names_are_checked_against_many_with_one_look_at_each() -
 
 
 @pytest.mark.parametrize("make", [long_name, lambda i: "a" * 190 + str(i), lambda i: f"category number {i}"])
-def test_the_nearest_of_very_many_long_names_are_found_soon(make: "type[str]") -> None:
+def test_the_nearest_of_many_long_names_are_found_quickly(make: "type[str]") -> None:
     names = CategoryNames([make(i) for i in range(20_000)])
     names.nearest("once")  # what is known of the names is made once
     start = time.process_time()
@@ -77,7 +77,7 @@ def test_new_names_that_differ_in_capitals_alone_are_refused(fresh: Served, give
     assert (fresh.digest, fresh.last) == before
 
 
-def test_one_new_name_that_is_given_twice_is_one(fresh: Served) -> None:
+def test_a_new_name_that_is_given_twice_counts_once(fresh: Served) -> None:
     assert fresh.correct(text="plank", accept=["Foo", " Foo "], create_category=True)["new_categories"] == ["Foo"]
 
 
@@ -93,7 +93,7 @@ def test_names_of_a_model_that_differ_in_capitals_alone_can_be_taught(tmp_path: 
 
 
 @pytest.mark.parametrize("letter", TURNING, ids=ascii)
-def test_a_new_name_may_not_turn_letters_around(service: Served, letter: str) -> None:
+def test_a_new_name_may_not_reverse_letters(service: Served, letter: str) -> None:
     for body in (
         {"id": "turned", "text": "wheat", "accept": [f"{letter}evil"], "create_category": True},
         {"id": "turned", "text": "wheat", "categories": [f"ev{letter}il"], "create_category": True},
@@ -104,7 +104,7 @@ def test_a_new_name_may_not_turn_letters_around(service: Served, letter: str) ->
 
 
 @pytest.mark.parametrize("mark", MARKS, ids=ascii)
-def test_marks_of_direction_are_part_of_a_name_but_no_name(fresh: Served, mark: str) -> None:
+def test_direction_marks_may_be_part_of_a_name_but_not_all_of_it(fresh: Served, mark: str) -> None:
     assert unicodedata.category(mark) == "Cf"
     name = f"שלום{mark}!"
     assert fresh.correct(text="plank", accept=[name], create_category=True)["new_categories"] == [name]
@@ -112,7 +112,7 @@ def test_marks_of_direction_are_part_of_a_name_but_no_name(fresh: Served, mark: 
         check_visible(mark)
 
 
-def test_a_model_whose_names_turn_letters_around_goes_on(tmp_path: Path, called: Run) -> None:
+def test_a_model_with_names_that_reverse_letters_still_works(tmp_path: Path, called: Run) -> None:
     name = "\u202eevil\u202c"
     Categorizer(min_count=1).fit(["a plank", "a hive"] * 3, [[name], ["bees"]] * 3).save(tmp_path / "m.thresher")
     with served(tmp_path / "m.thresher") as running:
@@ -125,7 +125,7 @@ def test_a_model_whose_names_turn_letters_around_goes_on(tmp_path: Path, called:
     assert "good" in shown
 
 
-def test_a_terminal_shows_letters_that_turn_others_around(tmp_path: Path, called: Run) -> None:
+def test_a_terminal_shows_letters_that_reverse_others(tmp_path: Path, called: Run) -> None:
     name = "\u202eevil\u202c"
     Categorizer(min_count=1).fit(["a plank", "a hive"] * 3, [[name], ["bees"]] * 3).save(tmp_path / "m.thresher")
     shown = called("inspect", tmp_path / "m.thresher", "--no-json").out
@@ -136,7 +136,7 @@ def test_a_terminal_shows_letters_that_turn_others_around(tmp_path: Path, called
     assert visible_text("a\u200eb") == Text("a\u200eb")
 
 
-def test_an_error_shows_letters_that_turn_others_around(tmp_path: Path, called: Run) -> None:
+def test_an_error_shows_letters_that_reverse_others(tmp_path: Path, called: Run) -> None:
     ended = called("inspect", new_model(tmp_path), "\u202eevil", "--no-json")
     assert ended.code != 0
     assert "\u202e" not in ended.err

@@ -60,7 +60,7 @@ def random_step(running: Served, draw: random.Random, ids: list[str]) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_counts_that_are_kept_up_to_date_are_those_of_the_journal(tmp_path: Path, seed: int) -> None:
+def test_updated_counts_equal_those_of_the_journal(tmp_path: Path, seed: int) -> None:
     draw, ids = random.Random(seed), list[str]()
     with served(new_model(tmp_path)) as running:
         for step in range(80):
@@ -70,7 +70,7 @@ def test_counts_that_are_kept_up_to_date_are_those_of_the_journal(tmp_path: Path
         check_counts(running)
 
 
-def test_of_very_many_names_only_the_most_frequent_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_most_frequent_of_many_names_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tallies, "MAX_USERS", 20)
     monkeypatch.setattr(tallies, "MAX_SHOWN_USERS", 5)
     with served(new_model(tmp_path)) as running:
@@ -98,7 +98,7 @@ def plan_of(journal: Journal, statement: str) -> str:
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-def test_no_request_looks_through_the_whole_journal(tmp_path: Path, name: str) -> None:
+def test_no_request_reads_the_whole_journal(tmp_path: Path, name: str) -> None:
     method, path, body = REQUESTS[name]
     statements: list[str] = []
     with served(new_model(tmp_path)) as running:

@@ -40,7 +40,7 @@ def test_a_duration_counts_in_each_bucket_that_it_is_within(bound: float) -> Non
     assert found["thresher_request_seconds_sum", "route=/"] == pytest.approx(bound * 2.01)
 
 
-def test_every_metric_says_what_it_is() -> None:
+def test_every_metric_has_a_help_text() -> None:
     metrics = RequestMetrics()
     metrics.count_response("/", 200, 0.1)
     lines = metrics.render(dict.fromkeys(GAUGES, 3)).decode().splitlines()
@@ -50,7 +50,7 @@ def test_every_metric_says_what_it_is() -> None:
     assert {"process_resident_memory_bytes", "process_cpu_seconds_total", "process_open_fds"} <= typed
 
 
-def test_only_the_gauges_that_are_given_are_there() -> None:
+def test_only_the_given_gauges_are_rendered() -> None:
     found = samples(RequestMetrics(), ready=False, writer_waiting=2)
     assert {name: value for (name, *_), value in found.items() if name.startswith("thresher")} == {
         "thresher_ready": 0,
@@ -58,7 +58,7 @@ def test_only_the_gauges_that_are_given_are_there() -> None:
     }
 
 
-def test_each_service_counts_for_itself() -> None:
+def test_each_service_has_its_own_counts() -> None:
     one, other = RequestMetrics(), RequestMetrics()
     one.count_response("/", 200, 0.1)
     assert ("thresher_requests_total", "route=/", "status=200") in samples(one)

@@ -86,7 +86,7 @@ def teach(running: Served, documents: list[Document]) -> list[str]:
     return [running.correct(text=one.content, categories=list(one.categories))["id"] for one in documents]
 
 
-def test_a_held_out_document_that_is_taught_is_not_measured_on(tmp_path: Path) -> None:
+def test_a_taught_held_out_document_is_not_measured(tmp_path: Path) -> None:
     documents = holdout()
     with served(new_model(tmp_path), holdout=documents) as running:
         assert measured(running) == (80, 0)
@@ -100,7 +100,7 @@ def test_a_held_out_document_that_is_taught_is_not_measured_on(tmp_path: Path) -
         assert rows == {name: row["f1"] if row["positives"] else None for name, row in expected.rows.items()}
 
 
-def test_taught_documents_stay_out_of_the_measure_after_a_restart_and_when_forgotten(tmp_path: Path) -> None:
+def test_taught_documents_stay_excluded_after_a_restart_and_when_forgotten(tmp_path: Path) -> None:
     documents, model = holdout(), new_model(tmp_path)
     with served(model, holdout=documents) as running:
         teach(running, documents[:30])
@@ -112,7 +112,7 @@ def test_taught_documents_stay_out_of_the_measure_after_a_restart_and_when_forgo
         assert running.get("/v1/stats")["holdout"]["macro_f1"] == before
 
 
-def test_undo_brings_a_document_back_into_the_measure(tmp_path: Path) -> None:
+def test_undo_includes_a_document_in_the_measurement_again(tmp_path: Path) -> None:
     documents = holdout()
     with served(new_model(tmp_path), holdout=documents) as running:
         before = running.get("/v1/stats")["holdout"]
@@ -124,7 +124,7 @@ def test_undo_brings_a_document_back_into_the_measure(tmp_path: Path) -> None:
         assert running.get("/v1/stats")["holdout"] == before
 
 
-def test_a_held_out_document_with_fields_is_known_again_as_fields_and_as_one_text(tmp_path: Path) -> None:
+def test_a_held_out_document_with_fields_is_recognized_as_fields_and_as_one_text(tmp_path: Path) -> None:
     """The words of a subject are marked, so the two have different features."""
     fields = {"subject": "crude oil", "body": "barrels of gold"}
     model, text = new_model(tmp_path), "crude oil\nbarrels of gold"
@@ -149,7 +149,7 @@ def test_nothing_is_measured_when_every_held_out_document_is_taught(tmp_path: Pa
         assert running.get("/v1/categories/energy")["curve"] == []
 
 
-def test_no_alarm_is_raised_when_difficult_documents_come_back_into_the_measure(tmp_path: Path) -> None:
+def test_no_alarm_is_raised_when_difficult_documents_are_measured_again(tmp_path: Path) -> None:
     """What is compared is of the same documents, though F1 on those that were left in between was higher."""
     wrong = {"energy": "grain", "grain": "metals", "metals": "ships", "ships": "energy"}
     easy = [one for one in holdout(80) if one.categories and one.categories[0] in wrong]
@@ -215,7 +215,7 @@ def test_the_alarm_begins_again_with_other_held_out_documents(tmp_path: Path) ->
             assert found["macro_f1"] != before["macro_f1"]
 
 
-def test_past_decisions_that_cannot_be_read_are_left_alone(tmp_path: Path) -> None:
+def test_unreadable_past_decisions_are_ignored(tmp_path: Path) -> None:
     documents, model = holdout(), new_model(tmp_path)
     with served(model, holdout=documents) as running:
         raise_alarm(running)

@@ -25,7 +25,7 @@ def test_an_id_that_another_text_has_is_marked_and_stays_short_enough(pool: Revi
     assert pool.add([(name, "one"), (name, "three")]) == (0, 2)
 
 
-def test_a_document_whose_marked_id_is_taken_is_kept_all_the_same(pool: ReviewDocuments) -> None:
+def test_a_document_whose_marked_id_is_taken_is_added_anyway(pool: ReviewDocuments) -> None:
     pool.add([("a", "one"), ("a", "two")])
     marked = next(id for id in pool.by_id if id != "a")
     other = ReviewDocuments(pool._queue)
@@ -42,7 +42,7 @@ def test_a_document_that_is_deleted_is_gone_at_the_next_start_too(pool: ReviewDo
     assert list(ReviewDocuments(pool._queue).by_id) == ["b"]
 
 
-def test_room_is_counted_in_bytes_and_comes_back(pool: ReviewDocuments, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_room_is_counted_in_bytes_and_freed_by_removal(pool: ReviewDocuments, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "MAX_BYTES", 100)
     pool.add([("a", "日本語" * 10)])  # 90 bytes
     with pytest.raises(TooManyDocumentsError, match="there is room for"):
@@ -67,7 +67,7 @@ class Removing(dict[str, ReviewDocument]):
         return super().values()
 
 
-def test_a_document_that_is_removed_meanwhile_is_found_or_not_and_never_a_fault(pool: ReviewDocuments) -> None:
+def test_a_document_removed_during_a_lookup_never_causes_an_error(pool: ReviewDocuments) -> None:
     pool.add([("a", "one"), ("b", "two")])
     pool.by_id = Removing(pool)
     assert pool.get("a").text == "one"
@@ -76,7 +76,7 @@ def test_a_document_that_is_removed_meanwhile_is_found_or_not_and_never_a_fault(
         pool.get("a")
 
 
-def test_the_counts_are_all_of_one_moment(pool: ReviewDocuments) -> None:
+def test_all_counts_are_of_one_moment(pool: ReviewDocuments) -> None:
     pool.add([("a", "one"), ("b", "two")])
     pool.by_id = Removing(pool)
     assert pool.count_states() == {"open": 2, "unsure": 0, "done": 0, "total": 2}

@@ -8,7 +8,7 @@ from thresher.errors import JournalMemoryError
 from thresher.web.writer import Writer
 
 
-def test_who_asked_is_told_whatever_becomes_of_telling_others() -> None:
+def test_the_caller_gets_the_error_even_if_reporting_it_fails() -> None:
     def failed(error: BaseException) -> None:
         raise MemoryError
 
@@ -21,7 +21,7 @@ def test_who_asked_is_told_whatever_becomes_of_telling_others() -> None:
     assert ended == [True]
 
 
-def test_a_lack_of_memory_that_python_calls_a_system_error_is_one() -> None:
+def test_a_system_error_for_a_lack_of_memory_is_a_memory_error() -> None:
     def without_a_frame() -> None:
         raise SystemError("error return without exception set")
 
@@ -37,7 +37,7 @@ class Large:
     """Stands for what takes memory."""
 
 
-def test_what_took_the_memory_is_freed_before_the_lack_of_it_is_reported() -> None:
+def test_memory_is_freed_before_the_lack_of_it_is_reported() -> None:
     held: list[weakref.ref[Large]] = []
     reported: list[bool] = []
 
