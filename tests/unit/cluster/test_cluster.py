@@ -145,7 +145,7 @@ def test_a_worker_that_is_killed_while_rows_are_made_changes_nothing(folder: Pat
     assert found.digest() == here(**SETTINGS["fast"]).digest()
 
 
-def test_a_worker_that_is_killed_in_mid_pass_changes_nothing() -> None:
+def test_a_worker_that_is_killed_during_a_pass_changes_nothing() -> None:
     settings: dict[str, Any] = {"preset": "paper", "min_count": 1, "max_passes": 20_000, "discard": False}
     made, killed = corpus(), list[int]()
     texts, categories = (
@@ -193,7 +193,7 @@ def test_bags_and_dataframes_are_partitions_too(cluster: Cluster) -> None:
         fit(Categorizer(preset="fast"), list(listed.to_delayed()), cluster)
 
 
-def test_what_cannot_be_learned_is_said_in_one_line(cluster: Cluster, tmp_path: Path) -> None:
+def test_data_that_cannot_be_learned_is_refused_in_one_line(cluster: Cluster, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"text": "oil", "categories": []}\n')
     with pytest.raises(TextError, match="no categories"):
         fit(Categorizer(), partitions_of(str(tmp_path)), cluster)
@@ -201,7 +201,7 @@ def test_what_cannot_be_learned_is_said_in_one_line(cluster: Cluster, tmp_path: 
         Cluster("tcp://127.0.0.1:1")
 
 
-def test_a_link_that_leads_out_of_a_folder_is_no_partition(folder: Path, tmp_path: Path) -> None:
+def test_a_link_to_a_file_outside_of_the_folder_is_refused(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"text": "oil", "categories": ["energy"]}\n')
     (tmp_path / "b.jsonl").symlink_to("a.jsonl")
     assert len(partitions_of(str(tmp_path))) == 2
@@ -220,7 +220,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_predictions_are_those_of_one_machine_and_are_taken_up_again(
+def test_predictions_equal_those_of_one_machine_and_can_be_resumed(
     model: Path, folder: Path, cluster: Cluster, tmp_path: Path, called: Run
 ) -> None:
     parts, output = partitions_of(str(folder)), tmp_path / "found"
@@ -238,7 +238,7 @@ def test_predictions_are_those_of_one_machine_and_are_taken_up_again(
         prediction.predict(tmp_path / "other.thresher", parts, cluster, output)
 
 
-def test_evaluation_is_that_of_one_machine(model: Path, folder: Path, cluster: Cluster) -> None:
+def test_evaluation_equals_that_of_one_machine(model: Path, folder: Path, cluster: Cluster) -> None:
     documents = [document for file in sorted(folder.iterdir()) for document in read_documents(file)]
     local = evaluate(Categorizer.load(model), [*documents, Document("oil", ("unknown",))])
     (folder / "part-9.jsonl").write_text('{"text": "oil", "categories": ["unknown"]}\n')
@@ -395,7 +395,7 @@ def test_a_local_cluster_listens_on_this_machine_alone(cluster: Cluster) -> None
     assert {host for host, _ in found} <= {"127.0.0.1", "::1"}
 
 
-def test_a_local_cluster_serves_no_pages(cluster: Cluster) -> None:
+def test_a_local_cluster_has_no_dashboard(cluster: Cluster) -> None:
     """Those of Dask show logs and arguments of tasks, and so texts, to everyone who asks."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     for host, port in listening():
@@ -432,7 +432,7 @@ def test_a_client_without_the_certificate_runs_nothing_on_a_local_cluster(cluste
     assert not (tmp_path / "other").exists()
 
 
-def test_no_command_line_and_no_environment_has_the_key_of_a_local_cluster(cluster: Cluster) -> None:
+def test_the_key_of_a_local_cluster_is_in_no_command_line_or_environment(cluster: Cluster) -> None:
     key = cluster.client.security.tls_client_key
     line = key.splitlines()[1].encode()
     for process in processes():
@@ -440,7 +440,7 @@ def test_no_command_line_and_no_environment_has_the_key_of_a_local_cluster(clust
             assert line not in Path(f"/proc/{process.pid}/{name}").read_bytes()
 
 
-def test_files_of_a_local_cluster_are_for_its_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_user_can_access_the_files_of_a_local_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dask unpickles and imports what is there, so nobody else may write; a key is in a file while it is loaded."""
     others = tmp_path / "dask-scratch-space"
     others.mkdir()
@@ -546,7 +546,7 @@ def test_credentials_come_from_the_configuration_of_dask_too(model: Path, folder
         ({"ca": "other-ca.pem"}, 65, ["scheduler's certificate is not valid", "the CA file of the cluster"]),
     ],
 )
-def test_credentials_that_do_not_fit_are_refused_in_one_line(
+def test_invalid_credentials_are_refused_in_one_line(
     files: dict[str, str], code: int, parts: list[str], folder: Path, tmp_path: Path, secured: Secured
 ) -> None:
     there = ["--cluster", secured.tls, *secured.options(**files)]

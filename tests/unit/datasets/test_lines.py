@@ -129,7 +129,7 @@ def test_a_return_and_newline_that_a_buffer_parts_are_one_end() -> None:
     assert lines_of(b"a\r" + b"x" * (2 * BUFFER - 3) + b"\r\nnext", longest=3 * MB)[-1] == b"next"
 
 
-def test_blank_lines_are_no_documents_but_count_as_lines() -> None:
+def test_blank_lines_are_skipped_but_count_as_lines() -> None:
     found = list(read_documents(io.BytesIO(b"\n  \none\n\t\n\ntwo"), format="text"))
     assert [(document.text, document.id) for document in found] == [("one", "3"), ("two", "6")]
 
@@ -173,7 +173,7 @@ def test_a_mark_is_dropped_in_any_encoding() -> None:
     assert texts(io.BytesIO("\ufeffone".encode("utf-16-le")), encoding="utf-16-le") == ["one"]
 
 
-def test_a_byte_that_another_encoding_does_not_have_spoils_its_line_alone() -> None:
+def test_an_invalid_byte_of_another_encoding_spoils_only_its_line() -> None:
     content = b"one\ntwo \x81\nthree\xfc"
     expected = "<stream>:2: byte 0x81 at column 5 is not cp1252 (use another encoding or decode_errors='replace')"
     assert refusal(io.BytesIO(content), encoding="cp1252") == expected
@@ -218,12 +218,12 @@ def test_the_mark_of_utf8_is_dropped_at_the_start_and_only_there(pack: Callable[
 @pytest.mark.parametrize(
     "text", ["😀👍🏽", "12 345", "the of and", "é", "e\u0301", "ﬁne ＡＢＣ", "İı", "soft\u00adhyphen", "\u200fab"]
 )
-def test_texts_are_handed_on_as_they_are(text: str) -> None:
+def test_texts_are_passed_on_unchanged(text: str) -> None:
     assert texts(io.BytesIO(text.encode())) == [text]
 
 
 @pytest.mark.parametrize("encoding", ["utf-7", "UTF7", "unicode-1-1-utf-7"])
-def test_an_encoding_that_reads_otherwise_in_pieces_is_refused(encoding: str) -> None:
+def test_an_encoding_that_decodes_differently_in_pieces_is_refused(encoding: str) -> None:
     with pytest.raises(ParameterError, match=r"invalid encoding: .*it cannot be relied on: convert the file to utf-8"):
         read_documents(io.BytesIO(b"text\n"), encoding=encoding)
 
@@ -263,7 +263,7 @@ def test_options_out_of_range_are_refused_by_name(wrong: dict[str, Any]) -> None
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r", b""], ids=repr)
 @pytest.mark.parametrize("extra", [0, 1, 2, 3, 100])
-def test_a_line_may_have_so_many_bytes_and_no_more(end: bytes, extra: int) -> None:
+def test_a_line_may_be_as_long_as_the_limit_and_no_longer(end: bytes, extra: int) -> None:
     lines = [b"first", b"x" * (10 + extra), b"last"]
     found = list(Lines(io.BytesIO((end or b"\n").join(lines) + end), ReadOptions(longest=10)))
     assert [number for number, _ in found] == [1, 2, 3]
@@ -274,7 +274,7 @@ def test_a_line_may_have_so_many_bytes_and_no_more(end: bytes, extra: int) -> No
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r"], ids=repr)
-def test_a_line_of_100_mb_is_refused_with_its_number_and_without_being_held(end: bytes) -> None:
+def test_a_line_of_100_mb_is_refused_with_its_number_and_is_never_held_in_memory(end: bytes) -> None:
     block = b"x" * MB
     pieces = [b"one" + end, *[block] * 100, end, b"two"]
     tracemalloc.start()
@@ -337,7 +337,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     lines=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n"), min_size=1)),
     cut=st.integers(0),
 )
-def test_packed_files_give_the_same_documents(kind: str, lines: list[str], cut: int) -> None:
+def test_compressed_files_give_the_same_documents(kind: str, lines: list[str], cut: int) -> None:
     content = "\n".join(lines).encode()
     cut = min(cut, len(content))
     plain = texts(io.BytesIO(content), allow_empty=True)
@@ -350,7 +350,7 @@ CONTENT = b"".join(b"line %d, sixty times as much\n" % i for i in range(5000))
 
 
 @pytest.mark.parametrize("kind", PACKERS)
-def test_what_a_file_is_packed_with_is_seen_from_its_bytes(tmp_path: Path, kind: str) -> None:
+def test_the_first_bytes_show_the_compression(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "f.txt"
     path.write_bytes(PACKERS[kind](CONTENT))
     assert "".join(f"{text}\n" for text in texts(path)).encode() == CONTENT
@@ -358,7 +358,7 @@ def test_what_a_file_is_packed_with_is_seen_from_its_bytes(tmp_path: Path, kind:
 
 @pytest.mark.parametrize("kind", PACKERS)
 @pytest.mark.parametrize("kept", [0.02, 0.5, 0.9, -1])
-def test_a_packed_file_that_ends_too_early_is_refused(tmp_path: Path, kind: str, kept: float) -> None:
+def test_a_compressed_file_that_ends_too_early_is_refused(tmp_path: Path, kind: str, kept: float) -> None:
     packed = PACKERS[kind](CONTENT)
     path = tmp_path / f"f.txt.{kind}"
     path.write_bytes(packed[: int(kept * len(packed)) if kept > 0 else -1])
@@ -367,14 +367,14 @@ def test_a_packed_file_that_ends_too_early_is_refused(tmp_path: Path, kind: str,
 
 @pytest.mark.parametrize("kind", PACKERS)
 @pytest.mark.parametrize("garbage", [b"x", b"garbage after the end", b"\0" * 5], ids=["a byte", "text", "zeros"])
-def test_a_packed_file_that_goes_on_after_its_end_is_refused(tmp_path: Path, kind: str, garbage: bytes) -> None:
+def test_a_compressed_file_with_data_after_its_end_is_refused(tmp_path: Path, kind: str, garbage: bytes) -> None:
     path = tmp_path / f"f.txt.{kind}"
     path.write_bytes(PACKERS[kind](CONTENT) + garbage)
     assert refusal(path).startswith(f"{path}: the compressed ")
 
 
 @pytest.mark.parametrize("kind", ["gz", "xz"])
-def test_a_packed_file_with_a_changed_byte_is_refused(tmp_path: Path, kind: str) -> None:
+def test_a_compressed_file_with_a_changed_byte_is_refused(tmp_path: Path, kind: str) -> None:
     packed = bytearray(PACKERS[kind](CONTENT))
     packed[len(packed) // 2] ^= 0xFF
     path = tmp_path / f"f.txt.{kind}"
@@ -383,7 +383,7 @@ def test_a_packed_file_with_a_changed_byte_is_refused(tmp_path: Path, kind: str)
 
 
 @pytest.mark.parametrize("kind", PACKERS)
-def test_a_bomb_is_refused_soon(kind: str) -> None:
+def test_a_decompression_bomb_is_refused_quickly(kind: str) -> None:
     packed = lzma.compress(bytes(2**27), preset=0) if kind == "xz" else PACKERS[kind](bytes(2**27))
     assert len(packed) < MB
     start = time.process_time()
@@ -468,7 +468,7 @@ except DataError as error:
 
 
 @pytest.mark.parametrize("kind", PACKERS)
-def test_ten_gigabytes_in_a_bomb_take_little_memory(kind: str) -> None:
+def test_a_bomb_of_ten_gigabytes_takes_little_memory(kind: str) -> None:
     run = subprocess.run([sys.executable, "-c", READ_A_BOMB], input=BOMBS[kind](), capture_output=True, check=True)
     megabytes, message = run.stdout.decode().split(maxsplit=1)
     assert "unpacks to more than 200 times its size" in message
@@ -486,7 +486,7 @@ def test_an_xz_file_cannot_claim_gigabytes() -> None:
     assert "Memory usage limit exceeded" in refusal(io.BytesIO(packed))
 
 
-def test_zst_without_its_package_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zst_without_its_package_names_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "f.txt.zst"
     path.write_bytes(import_zstd().compress(b"oil"))
     monkeypatch.setitem(sys.modules, "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd", None)
@@ -497,7 +497,7 @@ def test_zst_without_its_package_says_what_to_install(tmp_path: Path, monkeypatc
 # What is no plain file.
 
 
-def test_standard_input_is_named_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_is_named_in_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"oil\n\xfc")))
     reading = read_documents("-", format="text", skip_bad=True)
     assert [document.place for document in reading] == ["<stdin>:1"]
@@ -523,7 +523,7 @@ def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
     writer.join()
 
 
-def test_a_line_is_handed_on_before_the_next_one_is_written() -> None:
+def test_a_line_is_yielded_before_the_next_one_is_written() -> None:
     source, sink = os.pipe()
     with open(source, "rb", buffering=0) as read, open(sink, "wb", buffering=0) as write:  # noqa: PTH123
         write.write(b"hi\n")
@@ -629,7 +629,7 @@ def test_any_bytes_in_any_encoding_give_documents_or_one_refusal(content: bytes,
 
 @pytest.mark.parametrize("format", ["jsonl", "csv", "tsv", "text", "fasttext", "libmultilabel"])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_megabyte_of_noise_is_dealt_with_soon(format: str, seed: int) -> None:
+def test_a_megabyte_of_noise_is_handled_quickly(format: str, seed: int) -> None:
     start = time.process_time()
     outcome(io.BytesIO(random.Random(seed).randbytes(MB)), format=format)
     assert time.process_time() - start < 2
@@ -638,7 +638,7 @@ def test_a_megabyte_of_noise_is_dealt_with_soon(format: str, seed: int) -> None:
 @pytest.mark.parametrize(
     ("head", "kind"), [(b"PK\x03\x04", "a zip archive"), (b"\xd0\xcf\x11\xe0", "an old Excel"), (b"%PDF-1.7", "a PDF")]
 )
-def test_what_office_programs_write_is_not_taken_for_text(head: bytes, kind: str) -> None:
+def test_office_files_are_not_read_as_text(head: bytes, kind: str) -> None:
     for format in ("text", "csv", "jsonl"):
         said = refusal(io.BytesIO(head + bytes(range(256))), format=format)
         assert said.startswith("<stream>:1: is ")

@@ -93,7 +93,7 @@ def test_the_first_bytes_say_the_format(head: str, format: str) -> None:
     assert guess_format(head.encode(), ReadOptions()) == format
 
 
-def test_every_format_that_is_named_is_known() -> None:
+def test_every_documented_format_is_known() -> None:
     for format in FORMATS:
         if format not in ("parquet", "folders", "files", "sgml"):
             assert read_documents(io.BytesIO(b"x"), format=format).format == format
@@ -107,7 +107,7 @@ def test_an_unknown_format_or_option_is_refused() -> None:
 
 
 @pytest.mark.parametrize("format", ["parquet", "folders", "files"])
-def test_a_stream_cannot_be_of_every_format(format: str) -> None:
+def test_formats_of_folders_cannot_be_read_from_a_stream(format: str) -> None:
     assert refusal(io.BytesIO(b"x"), format=format).startswith(f"<stream>: {format} cannot be read from here")
 
 
@@ -200,7 +200,7 @@ def test_a_folder_of_folders_has_a_category_each(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".key", ".labels"])
-def test_categories_may_stand_in_files_beside_the_documents(tmp_path: Path, suffix: str) -> None:
+def test_categories_may_be_in_label_files_next_to_the_documents(tmp_path: Path, suffix: str) -> None:
     fill(tmp_path, {"1.txt": "oil", f"1{suffix}": "a\r\nb c\n\n", "2.txt": "gas", f"2{suffix}": "", "3.txt": "tin"})
     reading = read_documents(tmp_path)
     assert [(document.id, document.categories) for document in reading] == [
@@ -212,7 +212,7 @@ def test_categories_may_stand_in_files_beside_the_documents(tmp_path: Path, suff
     )
 
 
-def test_a_bad_name_in_a_file_beside_is_told_with_that_file(tmp_path: Path) -> None:
+def test_a_bad_name_in_a_label_file_is_reported_with_that_file(tmp_path: Path) -> None:
     fill(tmp_path, {"1.txt": "oil", "1.key": "x" * 201})
     assert refusal(tmp_path).startswith(f"{tmp_path}/1.key: category 'xxx")
 
@@ -246,7 +246,7 @@ def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
     assert len(list(read_documents(tmp_path, skip_bad=True))) == 1
 
 
-def test_links_to_folders_are_not_followed_and_broken_ones_are_told(tmp_path: Path) -> None:
+def test_links_to_folders_are_not_followed_and_broken_ones_are_reported(tmp_path: Path) -> None:
     fill(tmp_path, {"a/1.txt": "oil"})
     (tmp_path / "a" / "loop").symlink_to(tmp_path)
     assert len(list(read_documents(tmp_path))) == 1
@@ -326,7 +326,7 @@ def test_a_file_that_vanishes_from_a_folder_keeps_its_own_error(tmp_path: Path) 
         next(found)
 
 
-def test_names_that_are_no_text_become_printable_ids(tmp_path: Path) -> None:
+def test_file_names_that_are_not_utf8_become_printable_ids(tmp_path: Path) -> None:
     fill(tmp_path, {"a/\udcff\n.txt": "oil"})
     (found,) = read_documents(tmp_path)
     assert found.id == "a/\\udcff\\n.txt"
@@ -348,7 +348,7 @@ def test_the_first_ten_warnings_are_kept_and_all_are_counted() -> None:
     assert (len(reading.warnings), reading.n_warnings, reading.repeated) == (10, 25, 24)
 
 
-def test_looking_says_what_was_guessed(tmp_path: Path) -> None:
+def test_a_preview_shows_what_was_guessed(tmp_path: Path) -> None:
     path = tmp_path / "f.csv"
     path.write_text("title,body,labels,price\nOil,It\trose,a|b,3\nGas,Fell,a,4\nTin,,,5\n")
     found = look(path)
@@ -362,7 +362,7 @@ def test_looking_says_what_was_guessed(tmp_path: Path) -> None:
     )
 
 
-def test_looking_reads_no_more_than_it_is_told() -> None:
+def test_a_preview_reads_no_more_than_requested() -> None:
     content = b"oil\n" * 5 + b"\xfc\n"
     found = look(io.BytesIO(content), format="text", most=3)
     assert (found.documents, found.whole) == (3, False)
@@ -370,14 +370,14 @@ def test_looking_reads_no_more_than_it_is_told() -> None:
     assert look(io.BytesIO(b"oil\n" * 3), format="text", most=3).whole
 
 
-def test_looking_at_nothing_may_be_allowed() -> None:
+def test_a_preview_of_an_empty_source_may_be_allowed() -> None:
     assert look(io.BytesIO(b""), allow_empty=True).documents == 0
     with pytest.raises(DataError, match="no documents"):
         look(io.BytesIO(b""))
 
 
 @given(st.lists(st.tuples(st.sampled_from(["oil", "gas", "tin"]), st.sets(st.sampled_from("abc")))))
-def test_repeated_texts_are_counted_as_a_dict_would(rows: list[tuple[str, set[str]]]) -> None:
+def test_repeated_texts_are_counted_as_with_a_dict(rows: list[tuple[str, set[str]]]) -> None:
     lines = [" ".join([*(f"__label__{name}" for name in sorted(names)), text]) for text, names in rows]
     reading = read_documents(io.BytesIO("\n".join(lines).encode()), format="fasttext", allow_empty=True)
     assert [(document.text, set(document.categories)) for document in reading] == rows
@@ -388,7 +388,7 @@ def test_repeated_texts_are_counted_as_a_dict_would(rows: list[tuple[str, set[st
     assert reading.n_warnings == sum(names != first[text] for text, names in rows)
 
 
-def test_a_reading_is_refused_the_second_time() -> None:
+def test_a_reading_can_be_iterated_only_once() -> None:
     reading = read_documents("sample:train")
     assert len(list(reading)) == 400
     with pytest.raises(DataError, match="sample:train: has been read already"):
@@ -402,7 +402,7 @@ def test_sgml_is_latin_1_unless_another_encoding_is_named() -> None:
         assert found.text == "Bär"
 
 
-def test_a_topic_of_sgml_that_is_no_name_is_refused() -> None:
+def test_an_invalid_topic_in_sgml_is_refused() -> None:
     page = f'<REUTERS NEWID="1"><TOPICS><D>{"x" * 300}</D></TOPICS><TEXT><TITLE>T</TITLE></TEXT></REUTERS>'
     with pytest.raises(DataError, match=r"<stream>:1: category 'xxx"):
         list(read_documents(io.BytesIO(page.encode()), format="sgml"))

@@ -47,7 +47,7 @@ def test_the_extension_says_the_format(name: str, format: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a", "a.txt", "a.csv.gz", "-", ""])
-def test_a_name_that_says_no_format_is_refused_and_nothing_written(tmp_path: Path, name: str) -> None:
+def test_a_name_without_a_known_extension_is_refused_and_nothing_written(tmp_path: Path, name: str) -> None:
     with pytest.raises(ParameterError, match="no format has this suffix"):
         write_records(tmp_path / name, [])
     assert list(tmp_path.iterdir()) == []
@@ -59,12 +59,12 @@ def test_an_unknown_format_is_refused_and_nothing_written(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-def test_jsonl_has_a_record_a_line() -> None:
+def test_jsonl_has_one_record_per_line() -> None:
     records = [{"text": "a\nb\u2028", "labels": ["x"], "n": 2**53 + 1, "none": None}, {}]
     assert written(records, "jsonl") == '{"text":"a\\nb\u2028","labels":["x"],"n":9007199254740993,"none":null}\n{}\n'
 
 
-def test_json_takes_numbers_of_arrays_bytes_and_times() -> None:
+def test_json_lines_hold_numpy_numbers_bytes_and_times() -> None:
     record = {
         "a": np.float32(0.5),
         "b": np.array([1, 2]),
@@ -97,7 +97,7 @@ def test_a_category_that_holds_the_separator_is_refused(format: str) -> None:
 
 
 @pytest.mark.parametrize("name", [" a", "a "])
-def test_a_category_whose_blank_a_separator_would_take_is_refused(name: str) -> None:
+def test_a_category_with_a_blank_next_to_the_separator_is_refused(name: str) -> None:
     with pytest.raises(DataError, match="begins or ends with a blank, which is lost next to a separator"):
         written([{"text": "t", "labels": [name, "b"]}], "csv")
     alone = written([{"text": "t", "labels": [name]}], "csv")
@@ -124,7 +124,7 @@ def test_a_category_whose_blank_a_separator_would_take_is_refused(name: str) -> 
         "-1+2",
     ],
 )
-def test_what_a_spreadsheet_takes_for_a_formula_is_defused(cell: str) -> None:
+def test_cells_that_a_spreadsheet_would_run_are_escaped(cell: str) -> None:
     for format in ("csv", "tsv"):
         content = written([{"text": cell, "labels": ["x"], cell: "y"}], format)
         (found,) = read_documents(io.BytesIO(content.encode()), format=format)
@@ -141,7 +141,7 @@ def test_numbers_and_harmless_cells_stay_as_they_are(cell: str) -> None:
     assert found.text == cell
 
 
-def test_jsonl_and_parquet_need_no_defusing(tmp_path: Path) -> None:
+def test_jsonl_and_parquet_escape_nothing(tmp_path: Path) -> None:
     assert written([{"text": "=1+1"}], "jsonl") == '{"text":"=1+1"}\n'
     write_records(tmp_path / "a.parquet", [{"text": "=1+1"}])
     assert next(iter(read_documents(tmp_path / "a.parquet"))).text == "=1+1"
@@ -178,7 +178,7 @@ def test_no_records_make_a_file_without_documents(tmp_path: Path, format: str) -
 
 
 @pytest.mark.parametrize("format", ["csv", "tsv", "parquet"])
-def test_a_column_that_comes_too_late_is_refused(tmp_path: Path, format: str) -> None:
+def test_a_column_that_appears_too_late_is_refused(tmp_path: Path, format: str) -> None:
     path = tmp_path / f"a.{format}"
     records = [{"text": "oil"}] * 1000 + [{"text": "gas", "new": "x"}]
     with pytest.raises(DataError, match="record 1001 has a column 'new' that the first 1000 have not"):
@@ -207,7 +207,7 @@ def test_a_lone_surrogate_is_refused_and_nothing_written(tmp_path: Path, format:
 
 
 @pytest.mark.parametrize("value", [2**64, {1: 2}], ids=["65 bits", "key"])
-def test_what_json_cannot_hold_is_refused(value: Any) -> None:
+def test_values_that_json_cannot_represent_are_refused(value: Any) -> None:
     with pytest.raises(DataError, match="cannot be written as JSON"):
         json_line({"x": value})
 
@@ -217,7 +217,7 @@ def test_what_json_cannot_hold_is_refused(value: Any) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("error", [DataError("f:7: bad"), KeyboardInterrupt(), OSError(28, "No space left on device")])
-def test_an_error_on_the_way_leaves_the_old_file(tmp_path: Path, format: str, error: BaseException) -> None:
+def test_an_error_while_writing_leaves_the_old_file(tmp_path: Path, format: str, error: BaseException) -> None:
     path = tmp_path / f"a.{format}"
     path.write_text("old")
 
@@ -244,7 +244,7 @@ def test_a_corpus_can_be_written_onto_itself(tmp_path: Path) -> None:
 # What a document becomes.
 
 
-def test_own_columns_are_kept_after_the_documents_own() -> None:
+def test_other_columns_follow_those_of_the_document() -> None:
     content = b"price,Labels,Headline,body,key\n3,a|b,Oil,It rose,k\n"
     reading = read_documents(io.BytesIO(content), format="csv")
     (found,) = (converted(document, reading.columns) for document in reading)
@@ -252,17 +252,17 @@ def test_own_columns_are_kept_after_the_documents_own() -> None:
     assert list(found) == ["id", "title", "text", "categories", "price"]
 
 
-def test_a_column_that_says_the_same_is_not_written_twice() -> None:
+def test_a_column_with_the_same_content_is_not_written_twice() -> None:
     first = next(iter(read_documents("sample:train")))
     assert list(converted(first)) == ["id", "text", "categories", "date", "channel"]
 
 
-def test_a_text_beside_a_dateline_alone_is_kept() -> None:
+def test_a_text_with_only_a_dateline_as_field_is_kept() -> None:
     document = Document("loose text", ("a",), "1", {"dateline": "ROME"})
     assert converted(document) == {"id": "1", "text": "loose text", "categories": ["a"], "dateline": "ROME"}
 
 
-def test_a_column_that_is_no_title_does_not_become_one() -> None:
+def test_a_column_that_was_not_a_title_does_not_become_one() -> None:
     (document,) = read_documents(
         io.BytesIO(b"Subject,body,labels\nre: hello,wheat rose,grain\n"), format="csv", text=["body"]
     )

@@ -111,7 +111,7 @@ def test_same_input_gives_the_same_bytes(page: str) -> None:
     assert report_of(corpus.part(0, 250), corpus.part(250)) == page
 
 
-def test_page_asks_for_nothing_from_elsewhere(page: str) -> None:
+def test_page_makes_no_network_requests(page: str) -> None:
     assert not [address for address in re.findall(r"https?://[^\s\"'<]+", page) if "www.w3.org" not in address]
     found = Page(page)
     policies = [tag["content"] or "" for _, tag in found.tags if tag.get("http-equiv") == "Content-Security-Policy"]
@@ -264,7 +264,7 @@ def test_overlapping_features_add_up_where_they_overlap() -> None:
     assert found[1].title == "crude oil +1.00, oil −2.00"
 
 
-def test_long_texts_are_cut_around_the_telling_words() -> None:
+def test_long_texts_are_cut_around_the_strongest_words() -> None:
     text = "start " + "filler words " * 500 + "oil " + "more filler " * 500
     place = text.index("oil")
     found = make_excerpt(text, [Word("oil", 1.0, 1, 1, [(place, place + 3)], 0)])
@@ -283,7 +283,7 @@ def test_pieces_of_a_short_text_are_the_whole_text() -> None:
     assert {"gold"} <= {piece.text for piece in found if piece.shade > 0}
 
 
-def test_fields_are_shown_one_below_the_other() -> None:
+def test_fields_are_shown_below_each_other() -> None:
     corpus = made_up(60)
     model = learned(corpus)
     documents = [Document("", ("ships",), "1", {"title": "gold mine", "body": "silver ounce bullion"})]

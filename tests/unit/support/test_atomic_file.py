@@ -21,7 +21,7 @@ def write(path: Path, content: bytes = b"new") -> None:
         file.write(content)
 
 
-def test_a_new_file_appears_when_it_is_whole(tmp_path: Path) -> None:
+def test_a_new_file_appears_when_it_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "a"
     with whole_file(path) as file:
         file.write(b"new")
@@ -30,7 +30,7 @@ def test_a_new_file_appears_when_it_is_whole(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_old_file_stands_until_the_new_one_is_whole(tmp_path: Path) -> None:
+def test_the_old_file_stays_until_the_new_one_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"old")
     with whole_file(str(path)) as file:
@@ -59,7 +59,7 @@ def test_an_error_leaves_nothing_behind(tmp_path: Path, error: BaseException) ->
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_the_check_refuses_is_not_put_in_place(tmp_path: Path) -> None:
+def test_a_file_that_the_check_refuses_is_not_put_in_place(tmp_path: Path) -> None:
     def check(file: BufferedIOBase) -> None:
         assert file.read() == b"new"
         raise ValueError("unreadable")
@@ -133,7 +133,7 @@ def test_a_name_may_be_as_long_as_the_system_allows(tmp_path: Path, name: str) -
     assert (tmp_path / name).read_bytes() == b"new"
 
 
-def test_errors_name_the_file_that_was_asked_for(tmp_path: Path) -> None:
+def test_errors_name_the_requested_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         write(tmp_path / "nowhere" / "a")
     assert caught.value.filename == str(tmp_path / "nowhere" / "a")
@@ -151,7 +151,7 @@ def test_folders_pipes_and_devices_are_not_replaced(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == [folder, pipe]
 
 
-def test_a_new_file_has_the_permissions_that_the_umask_leaves(tmp_path: Path) -> None:
+def test_a_new_file_has_the_permissions_that_the_umask_allows(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         write(tmp_path / "a")
@@ -163,13 +163,13 @@ def test_a_new_file_has_the_permissions_that_the_umask_leaves(tmp_path: Path) ->
         os.umask(before)
 
 
-def test_half_a_file_is_hidden_and_says_whose_it_is(tmp_path: Path) -> None:
+def test_a_temporary_file_is_hidden_and_named_after_its_target(tmp_path: Path) -> None:
     with whole_file(tmp_path / "model.thresher"):
         (half,) = tmp_path.iterdir()
         assert re.fullmatch(r"\.model\.thresher\.[0-9a-f]{8}\.tmp", half.name)
 
 
-def test_half_a_file_of_another_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_temporary_file_of_another_process_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("secrets.token_hex", lambda size: "0" * size)
     (tmp_path / ".a.0000.tmp").write_bytes(b"another's")
     with pytest.raises(FileExistsError) as caught:
@@ -178,7 +178,7 @@ def test_half_a_file_of_another_is_left_alone(tmp_path: Path, monkeypatch: pytes
     assert (tmp_path / ".a.0000.tmp").read_bytes() == b"another's"
 
 
-def test_a_file_that_somebody_else_removed_is_no_second_error(tmp_path: Path) -> None:
+def test_a_temporary_file_that_is_gone_causes_no_second_error(tmp_path: Path) -> None:
     def lose(file: BufferedIOBase) -> None:
         next(tmp_path.glob(".a.*.tmp")).unlink()
         raise ValueError("bad")
@@ -187,15 +187,13 @@ def test_a_file_that_somebody_else_removed_is_no_second_error(tmp_path: Path) ->
         pass
 
 
-def test_where_folders_cannot_be_opened_the_file_is_written_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_file_is_written_even_if_folders_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "O_DIRECTORY")  # as on Windows
     write(tmp_path / "a")
     assert (tmp_path / "a").read_bytes() == b"new"
 
 
-def test_a_folder_is_synced_and_let_go_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_is_synced_and_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").touch()
     with no_more_open_files():
         sync_folder(tmp_path)
@@ -218,7 +216,7 @@ with whole_file(sys.argv[1]) as file:
 """
 
 
-def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tmp_path: Path) -> None:
+def test_files_of_killed_processes_are_removed_and_files_in_use_are_not(tmp_path: Path) -> None:
     path = tmp_path / "a[1]"
     subprocess.run([sys.executable, "-c", LEAVE, str(path), "killed"], check=False)
     (left,) = tmp_path.iterdir()
@@ -235,7 +233,9 @@ def test_what_a_killed_process_left_is_removed_and_what_another_writes_is_not(tm
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_that_another_takes_for_left_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_another_process_removed_as_a_leftover_is_created_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real, seen = fcntl.flock, list[int]()
 
     def too_late(descriptor: int, how: int) -> None:
@@ -251,7 +251,7 @@ def test_a_file_that_another_takes_for_left_is_made_again(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("without", ["locks", "permission"])
-def test_where_nothing_can_be_locked_nothing_is_removed(
+def test_nothing_is_removed_if_files_cannot_be_locked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without: str
 ) -> None:
     def refused(descriptor: int, how: int) -> None:
@@ -268,7 +268,7 @@ def test_where_nothing_can_be_locked_nothing_is_removed(
     assert left.exists()
 
 
-def test_only_what_is_left_of_the_same_file_and_nobody_holds_is_removed(tmp_path: Path) -> None:
+def test_only_unlocked_leftovers_of_the_same_file_are_removed(tmp_path: Path) -> None:
     others = [
         ".a.0123abcd",
         ".b.0123abcd.tmp",
@@ -287,7 +287,7 @@ def test_only_what_is_left_of_the_same_file_and_nobody_holds_is_removed(tmp_path
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted([*others, "a"])
 
 
-def test_a_file_is_held_until_it_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_locked_until_it_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real_replace, refused = Path.replace, []
 
     def replace(self: Path, target: Path) -> Path:
@@ -319,7 +319,7 @@ def test_nothing_stays_open_after_an_error(tmp_path: Path, monkeypatch: pytest.M
         write(tmp_path / "a")
 
 
-def test_a_file_waits_for_its_lock_and_what_may_be_left_is_not_waited_for(
+def test_a_new_file_waits_for_its_lock_and_a_leftover_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
@@ -336,7 +336,7 @@ def test_a_file_waits_for_its_lock_and_what_may_be_left_is_not_waited_for(
     ("before", "most", "after"),
     [(None, 0o600, 0o600), (0o644, 0o600, 0o600), (0o400, 0o600, 0o400), (0o644, None, 0o644)],
 )
-def test_permissions_are_at_most_those_asked_for(
+def test_permissions_are_at_most_those_requested(
     tmp_path: Path, before: int | None, most: int | None, after: int
 ) -> None:
     path = tmp_path / "a"
@@ -360,9 +360,7 @@ def test_the_group_of_the_file_stays(tmp_path: Path) -> None:
     assert (path.stat().st_gid, stat.S_IMODE(path.stat().st_mode)) == (4711, 0o640)
 
 
-def test_where_the_group_cannot_be_kept_no_other_group_may_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_other_group_may_read_if_the_group_cannot_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, real = tmp_path / "a", os.fstat
     path.touch()
     path.chmod(0o644)
@@ -384,7 +382,7 @@ def test_where_the_group_cannot_be_kept_no_other_group_may_read(
 # Folders.
 
 
-def test_a_folder_has_its_name_when_it_is_whole_and_is_private_before(tmp_path: Path) -> None:
+def test_a_folder_gets_its_name_when_it_is_complete_and_is_private_before(tmp_path: Path) -> None:
     whole = tmp_path / "copy"
     with whole_folder(whole) as half:
         (half / "a").touch()
@@ -421,7 +419,7 @@ with whole_folder(sys.argv[1]) as half:
 """
 
 
-def test_a_folder_that_a_killed_process_left_is_removed_by_the_next_one_to_the_same_place(tmp_path: Path) -> None:
+def test_a_folder_of_a_killed_process_is_removed_by_the_next_writer(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", LEAVE_FOLDER, str(tmp_path / "monday"), "killed"], check=False)
     (left,) = tmp_path.iterdir()
     assert (left / "texts").read_text() == "half"
@@ -438,7 +436,7 @@ def test_a_folder_that_a_killed_process_left_is_removed_by_the_next_one_to_the_s
     assert {path.name for path in tmp_path.iterdir()} == {"tuesday", "wednesday"}
 
 
-def test_only_a_free_folder_of_ours_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_an_unlocked_folder_of_the_same_user_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, link = tmp_path / "folder", tmp_path / "link"
     (folder / "deep").mkdir(parents=True)
     link.symlink_to(folder)
@@ -456,7 +454,9 @@ def test_only_a_free_folder_of_ours_is_removed(tmp_path: Path, monkeypatch: pyte
     assert not folder.exists()
 
 
-def test_a_folder_that_another_takes_for_left_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_another_process_removed_as_a_leftover_is_created_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real, seen = fcntl.flock, list[Path]()
 
     def too_late(descriptor: int, how: int) -> None:

@@ -49,11 +49,11 @@ def model(tmp_path: Path) -> Path:
         ("/home/ann/desk", "ext4"), ("/mnt/two words/x", "cifs"), ("/media/x", "fuse.sshfs"),
     ],
 )  # fmt: skip
-def test_a_path_lies_on_the_innermost_file_system(mounts: Path, path: str, kind: str) -> None:
+def test_a_path_is_on_the_innermost_file_system(mounts: Path, path: str, kind: str) -> None:
     assert find_file_system(path) == kind
 
 
-def test_where_the_system_does_not_tell_nothing_is_said(mounts: Path) -> None:
+def test_an_unknown_file_system_is_not_reported(mounts: Path) -> None:
     mounts.unlink()
     assert find_file_system("/") == ""
 
@@ -78,7 +78,7 @@ def test_file_systems_of_this_machine_are_local(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["nfs4", "fuse.s3fs"])
-def test_a_journal_is_kept_on_a_network_only_if_the_user_insists(
+def test_a_journal_is_kept_on_a_network_only_on_request(
     model: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     with monkeypatch.context() as patch:
@@ -91,7 +91,7 @@ def test_a_journal_is_kept_on_a_network_only_if_the_user_insists(
     JournaledModel(model).close()
 
 
-def test_every_verb_that_opens_a_journal_takes_the_risk_if_asked(
+def test_every_command_that_opens_a_journal_can_accept_the_risk(
     called: Run, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("thresher.journal.database.find_file_system", lambda folder: "fuse.s3fs")
@@ -132,7 +132,7 @@ def test_a_folder_that_anyone_may_write_to_takes_no_journal(called: Run, model: 
     JournaledModel(model).close()
 
 
-def test_a_folder_that_anyone_may_write_to_takes_a_journal_if_the_user_insists(called: Run, model: Path) -> None:
+def test_a_folder_that_anyone_may_write_to_takes_a_journal_on_request(called: Run, model: Path) -> None:
     JournaledModel(model).close()
     journal_folder(model).chmod(0o777)  # as all folders are on vfat, and in an emptyDir of Kubernetes
     with JournaledModel(model, anyway=True) as desk:
@@ -142,7 +142,7 @@ def test_a_folder_that_anyone_may_write_to_takes_a_journal_if_the_user_insists(c
     assert called("journal", "check", model, "--journal-anyway").code == 0
 
 
-def test_a_lock_that_is_a_link_is_refused_though_the_user_insists(model: Path, tmp_path: Path) -> None:
+def test_a_lock_that_is_a_link_is_always_refused(model: Path, tmp_path: Path) -> None:
     JournaledModel(model).close()
     precious, lock = tmp_path / "precious", journal_folder(model) / "lock"
     precious.write_text("kept")
@@ -207,7 +207,7 @@ else:
 @pytest.mark.parametrize(
     "name", ["lock", "service.json", "journal.sqlite3", "journal.sqlite3-wal", "snapshot-0000000000.thresher"]
 )
-def test_what_another_user_put_into_a_folder_is_named_though_the_folder_is_safe_now(name: str) -> None:
+def test_a_file_of_another_user_is_named_although_the_folder_is_safe_now(name: str) -> None:
     with TemporaryDirectory() as place:  # where other users come, unlike the folders of pytest
         Path(place).chmod(0o755)
         model, precious = begin_model(Path(place, "models")), Path(place, "precious")
@@ -226,7 +226,7 @@ def test_what_another_user_put_into_a_folder_is_named_though_the_folder_is_safe_
 
 
 @pytest.mark.parametrize(("mode", "open_to_all"), [(0o755, False), (0o775, False), (0o757, True), (0o1777, False)])
-def test_anyone_may_write_to_what_is_open_to_all(tmp_path: Path, mode: int, open_to_all: bool) -> None:
+def test_world_writable_files_and_folders_are_recognized(tmp_path: Path, mode: int, open_to_all: bool) -> None:
     tmp_path.chmod(mode)
     assert is_world_writable(tmp_path) == open_to_all
     (tmp_path / "a").touch()
@@ -242,7 +242,7 @@ def checks(called: Run, model: Path, code: int = 1) -> dict[str, dict[str, Any]]
     return {check["name"]: check for check in told["checks"]}
 
 
-def test_a_model_in_a_good_place_is_said_to_be(called: Run, model: Path) -> None:
+def test_a_model_in_a_safe_place_passes_every_check(called: Run, model: Path) -> None:
     assert checks(called, model, 0)["journal"]["found"] == "none"
     with JournaledModel(model) as desk:
         assert checks(called, model, 0)["journal"]["found"].endswith(f", open in process {os.getpid()}")
@@ -255,7 +255,7 @@ def test_a_model_in_a_good_place_is_said_to_be(called: Run, model: Path) -> None
     said(called("doctor", model.with_name("none")), 66, "none: No such file")
 
 
-def test_whatever_is_wrong_with_the_place_is_named(called: Run, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_problem_of_the_place_is_named(called: Run, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     JournaledModel(model).close()
     for path in (model, model.parent, journal_folder(model), journal_folder(model) / "journal.sqlite3"):
         mode = path.stat().st_mode
@@ -274,7 +274,7 @@ def test_whatever_is_wrong_with_the_place_is_named(called: Run, model: Path, mon
             assert word in checks(called, model)["room"]["found"]
 
 
-def test_another_user_s_model_is_told(called: Run, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_model_of_another_user_is_reported(called: Run, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if os.geteuid() == 0:
         os.chown(model, 4711, -1)
     else:
@@ -282,7 +282,7 @@ def test_another_user_s_model_is_told(called: Run, model: Path, monkeypatch: pyt
     assert checks(called, model)["owner"]["found"] == f"{model} is another user's"
 
 
-def test_what_is_lost_of_a_journal_is_named(called: Run, model: Path) -> None:
+def test_lost_parts_of_a_journal_are_named(called: Run, model: Path) -> None:
     with JournaledModel(model) as desk:
         for number in range(3):
             desk.correct(f"a.{number}", **content_of(f"a.{number}"))

@@ -41,7 +41,7 @@ def test_two_threads_call_kernels_ten_thousand_times_and_get_the_same_bits() -> 
         assert list(pool.map(call, range(2))) == [0, 0]
 
 
-def test_two_threads_that_each_teach_a_model_get_what_one_gets() -> None:
+def test_two_threads_that_each_teach_a_model_get_the_same_as_one() -> None:
     """Whatever a kernel kept from one call to the next, or shared with others, would show here."""
     corpus = made_up(60, seed=6)
 
@@ -78,7 +78,7 @@ def test_a_view_predicts_while_the_model_learns() -> None:
         assert looking.result(30) > 0
 
 
-def test_no_thread_looks_at_a_model_while_who_asked_it_may_teach_it() -> None:
+def test_no_thread_reads_a_model_while_its_caller_may_teach_it() -> None:
     texts = [f"crude oil n{i % 197} n{i % 31}" for i in range(768 * 4)]
     model = Categorizer(preset="fast", n_threads=2, min_count=1).fit(["oil", "wheat"] * 4, ["a", "b"] * 4)
     for i, _ in enumerate(model.categorize(texts)):
@@ -100,7 +100,7 @@ def test_no_thread_looks_at_a_model_while_who_asked_it_may_teach_it() -> None:
         asked.clear()
 
 
-def test_saves_at_once_to_one_path_leave_one_whole_model(tmp_path: Path) -> None:
+def test_simultaneous_saves_to_one_path_leave_one_complete_model(tmp_path: Path) -> None:
     models = [Categorizer(preset="fast", min_count=1).fit(*made_up(30, seed=seed)) for seed in (1, 2)]
 
     def save(model: Categorizer) -> set[str]:
@@ -117,7 +117,7 @@ def test_saves_at_once_to_one_path_leave_one_whole_model(tmp_path: Path) -> None
 # Where memory is short, nothing waits for a thread that cannot start.
 
 
-def test_without_room_for_threads_the_work_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_is_done_without_threads_if_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "_ROOM", 2**60)
     mine = threading.get_ident()
     with parallel.thread_pool(2) as pool:
@@ -126,7 +126,7 @@ def test_without_room_for_threads_the_work_is_done_without(monkeypatch: pytest.M
     assert list(parallel.map_ahead(lambda item: (item, threading.get_ident()), [1, 2], 2)) == [(1, mine), (2, mine)]
 
 
-def test_a_model_is_the_same_without_room_for_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_is_the_same_if_memory_for_threads_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     digests = []
     for room in (1, 2**60):
         monkeypatch.setattr(parallel, "_ROOM", room)
@@ -134,7 +134,7 @@ def test_a_model_is_the_same_without_room_for_threads(monkeypatch: pytest.Monkey
     assert digests[0] == digests[1]
 
 
-def test_a_thread_that_cannot_start_is_a_lack_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thread_that_cannot_start_raises_a_memory_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object) -> None:
         raise RuntimeError("can't start new thread")
 
@@ -163,7 +163,7 @@ def forks(source: str) -> list[str]:
 @pytest.mark.parametrize(
     "source", ["import multiprocessing as mp", "from os import fork\nfork()", "import os\nos.fork()", "import joblib"]
 )
-def test_ways_to_fork_are_found(source: str) -> None:
+def test_the_search_for_forks_finds_every_way_to_fork(source: str) -> None:
     assert forks(source.replace("\\\n", "\n"))
 
 
@@ -172,7 +172,7 @@ def test_nothing_forks(path: Path) -> None:
     assert forks(path.read_text()) == []
 
 
-def test_the_processes_of_a_local_cluster_are_started_anew_whatever_is_configured() -> None:
+def test_a_local_cluster_spawns_its_processes_whatever_is_configured() -> None:
     code = "import thresher.cluster.clients, dask; print(dask.config.get('distributed.worker.multiprocessing-method'))"
     wish = os.environ | {"DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD": "fork"}
     run = subprocess.run([sys.executable, "-c", code], env=wish, capture_output=True, text=True, timeout=120)

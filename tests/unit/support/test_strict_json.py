@@ -82,7 +82,7 @@ def test_the_caller_may_limit_the_digits_of_integers() -> None:
 
 
 @pytest.mark.parametrize("opening", ["[", '{"a":'])
-def test_the_depth_counts_lists_and_objects_in_one_another(opening: str) -> None:
+def test_the_depth_counts_nested_lists_and_objects(opening: str) -> None:
     closing = {"[": "]", '{"a":': "}"}[opening]
     for depth in (1, 2, MAX_DEPTH):
         value = parse(opening * depth + "1" + closing * depth)
@@ -97,7 +97,7 @@ def test_keys_are_checked_alone_where_another_parser_was_faster() -> None:
         check_keys(b'{"b": {"a": 1, "a": 2}}')
 
 
-def test_a_key_that_occurs_twice_among_many_is_seen_soon() -> None:
+def test_a_repeated_key_among_many_is_found_quickly() -> None:
     keys = ",".join(f'"{number}":0' for number in range(100_000))
     start = time.process_time()
     assert refusal("{" + keys + ',"99999":0}').quoted == "99999"

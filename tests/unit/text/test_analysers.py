@@ -53,7 +53,7 @@ def pieces(word: str, low: int, high: int) -> list[str]:
 
 @FEW
 @given(corpora | st.just(TEXTS))
-def test_words_are_the_words(texts: list[Text]) -> None:
+def test_the_analyser_words_gives_the_words(texts: list[Text]) -> None:
     assert found("words", texts) == [plain(str(text)) for text in texts]
 
 
@@ -84,7 +84,7 @@ def test_sets_are_unordered_pairs_of_different_words(texts: list[Text]) -> None:
         assert Counter(names) == Counter(pair for part in sentences(str(text)) for pair in pairs(part, 40))
 
 
-def test_sets_reach_only_so_far() -> None:
+def test_sets_pair_words_only_within_a_distance() -> None:
     numbered = [f"w{i}" for i in range(150)]
     assert Counter(found("sets:document", [" ".join(numbered)])[0]) == Counter(pairs(numbered, 100))
     assert Counter(found("sets:sentence", [" ".join(numbered)])[0]) == Counter(pairs(numbered, 40))
@@ -292,7 +292,7 @@ def test_rows_leave_unknown_words_out_unless_they_may_grow() -> None:
     assert features.document_counts.tolist() == [1, 1, 0, 0]
 
 
-def test_growing_ends_at_the_cap() -> None:
+def test_the_vocabulary_grows_up_to_the_cap() -> None:
     features = TextFeatures(min_count=1, max_features=3)
     features.fit(["a a b"])
     assert as_counters(features.rows(["c d a"], grow=True), ["a", "b", "c"]) == [{"a": 1, "c": 1}]
@@ -343,7 +343,7 @@ def test_a_corpus_without_frequent_features_is_refused_with_their_number() -> No
 
 @pytest.mark.parametrize("name", ["min_count", "max_features"])
 @pytest.mark.parametrize("value", [0, -1, 1.5, True, None, "3", 2**31, float("nan")])
-def test_limits_that_are_no_whole_numbers_from_1_are_refused(name: str, value: Any) -> None:
+def test_limits_other_than_whole_numbers_from_1_are_refused(name: str, value: Any) -> None:
     limits: dict[str, Any] = {name: value}
     with pytest.raises(ParameterError, match=rf"invalid {name}: .*allowed: a whole number from 1"):
         TextFeatures(**limits)
@@ -395,7 +395,7 @@ def test_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
         assert features.names == alone.names
 
 
-def test_features_stand_where_their_words_do() -> None:
+def test_features_are_at_the_positions_of_their_words() -> None:
     where = TextFeatures("words+ngrams:2+title+chars:3-3").occurrences("Öl up,\nöl")
     assert where["öl"] == [(0, 2), (7, 9)]
     assert where["öl up"] == [(0, 5)]
@@ -405,7 +405,7 @@ def test_features_stand_where_their_words_do() -> None:
     assert TextFeatures(["words", initials]).occurrences("up")["^u"] == []
 
 
-def test_features_of_fields_stand_where_the_field_s_words_do() -> None:
+def test_features_of_fields_are_at_the_positions_of_the_field_s_words() -> None:
     where = TextFeatures("words+title").occurrences({"body": "Gas up", "author": "Smith", "title": "gas"})
     assert where["gas"] == [(0, 3), (13, 16)]
     assert where["title:gas"] == [(13, 16)]

@@ -28,7 +28,7 @@ def test_more_counts_than_float32_can_number_are_looked_up_within_the_table(monk
     assert seen == {"last": size - 1, "distinct": size}
 
 
-def test_large_counts_weigh_what_their_logarithms_say() -> None:
+def test_large_counts_are_weighed_by_their_logarithms() -> None:
     counts = np.array([1, 2**16, 2**20, 2**30, 3], dtype=np.float32)
     rows = Rows(np.array([0, 5]), np.arange(5, dtype=np.int32), counts, 5)
     found = weigh_rows(rows, np.ones(5, dtype=np.float32), "cosine").data

@@ -98,7 +98,7 @@ def test_plain_ascii_gives_the_reference_s_tokens_and_keys(texts: list[str]) -> 
     assert (found.keys.tolist(), found.rests.tolist()) == (keys.tolist(), rests.tolist())
 
 
-def test_words_end_wherever_a_stride_does() -> None:
+def test_words_may_end_anywhere_in_a_stride() -> None:
     for before in range(70):
         for size in (1, 7, 8, 31, 32, 33, 63, 64, 65):
             text = " " * before + "A" * size
@@ -194,7 +194,7 @@ def test_words_keep_their_first_64_characters() -> None:
     assert tokens_of("x" * 63 + "q\u0301\u0302") == ["x" * 63 + "q"]
 
 
-def test_marks_without_a_letter_make_no_word() -> None:
+def test_marks_without_a_letter_do_not_make_a_word() -> None:
     assert tokens_of("\u0301 \u20e3abc \u0301") == ["abc"]
 
 
@@ -227,7 +227,7 @@ def assert_positions_are_right(text: str) -> None:
 
 @every_page
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
-def test_words_of_pages_stand_where_they_are_said_to(page: str, form: Any) -> None:
+def test_words_of_pages_are_at_their_positions(page: str, form: Any) -> None:
     assert_positions_are_right(unicodedata.normalize(form, page))
 
 
@@ -246,7 +246,7 @@ def test_words_of_pages_stand_where_they_are_said_to(page: str, form: Any) -> No
     ],
     ids=ascii,
 )
-def test_words_that_normal_form_c_changes_stand_where_they_are_said_to(text: str) -> None:
+def test_words_that_normal_form_c_changes_are_at_their_positions(text: str) -> None:
     assert_positions_are_right(text)
 
 

@@ -105,7 +105,7 @@ def test_chosen_names_are_numbered_in_the_order_of_choice() -> None:
     assert vocabulary.select(np.zeros(0, dtype=np.int64)).names == []
 
 
-def test_names_are_told_apart_by_every_byte() -> None:
+def test_names_differ_by_every_byte() -> None:
     names = ["é", "è", "e", "éé", "é\0", "\0", "", "e\u0301", "漢", "𐐨"]
     assert numbers(Vocabulary(), names) == list(range(len(names)))
 
@@ -114,7 +114,7 @@ def test_a_name_is_not_the_beginning_of_another() -> None:
     assert numbers(Vocabulary(), ["abc", "ab", "a", "bc", "abc", "ab"]) == [0, 1, 2, 3, 0, 1]
 
 
-def test_no_tokens_have_no_numbers() -> None:
+def test_an_empty_list_of_tokens_has_no_numbers() -> None:
     vocabulary = Vocabulary()
     assert numbers(vocabulary, []) == []
     assert vocabulary.count == 0
@@ -178,7 +178,7 @@ def test_entries_count_each_document_s_numbers_in_the_order_of_first_sight(docum
         start = stop
 
 
-def test_a_look_does_not_set_back_what_another_thread_has_added(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lookup_does_not_undo_what_another_thread_has_added(monkeypatch: pytest.MonkeyPatch) -> None:
     known = Vocabulary()
     known.look_up(tokenize(["oil and gas"]))
 

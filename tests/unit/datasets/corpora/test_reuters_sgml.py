@@ -117,7 +117,7 @@ def test_topics_are_read_as(page: str, categories: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("type", [' TYPE="UNPROC"', ' TYPE="BRIEF"', ""])
-def test_a_text_without_title_and_body_is_taken_whole(type: str) -> None:
+def test_a_text_without_title_and_body_is_kept_as_it_is(type: str) -> None:
     (document,) = read(article("&#2;\nM-1....736.7 up\n M-2\n\n Reuter\n&#3;\n\n", type=type))
     assert document.text == "M-1....736.7 up\n M-2"
     assert document.fields == {}
@@ -137,14 +137,14 @@ def test_the_filler_around_a_brief_title_is_left_out() -> None:
         '<Reuters\n  NewID="7"\n  Topics="BYPASS"\n  LewisSplit="TEST"\n>',
     ],
 )
-def test_attributes_stand_in_any_order_and_case(tag: str) -> None:
+def test_attributes_may_be_in_any_order_and_case(tag: str) -> None:
     (document,) = read(f"{tag}<TEXT><TITLE>X</TITLE></TEXT></reuters>")
     assert document.columns is not None
     assert (document.id, document.columns["topics_attribute"]) == ("7", "BYPASS")
     assert document.columns["lewissplit"] == "TEST"
 
 
-def test_a_title_and_a_body_may_stand_without_a_text_element() -> None:
+def test_a_title_and_a_body_may_be_outside_of_a_text_element() -> None:
     (document,) = read(HEAD + "<TITLE>x</TITLE>\n<BODY>y</BODY></REUTERS>")
     assert document.text == "x\ny"
 
@@ -200,7 +200,7 @@ def test_a_doctype_is_skipped_and_its_entities_never_expanded(prolog: str) -> No
         ("<!DOCTYPE lewis [\n<!ENTITY a 'b'>\n" + article("x"), "f.sgm:2: the DOCTYPE is not closed"),
     ],
 )
-def test_what_would_lose_documents_is_refused_by_file_and_line(page: str, message: str) -> None:
+def test_faults_that_would_lose_documents_are_refused_with_file_and_line(page: str, message: str) -> None:
     with pytest.raises(DataError) as caught:
         read(page)
     assert str(caught.value).startswith(message)
@@ -208,7 +208,7 @@ def test_what_would_lose_documents_is_refused_by_file_and_line(page: str, messag
     assert str(caught.value).isprintable()
 
 
-def test_documents_before_the_fault_are_given_out() -> None:
+def test_documents_before_a_fault_are_yielded() -> None:
     documents = read_sgml((article("x") + HEAD).encode(), "f.sgm")
     assert next(documents).text == "x"
     with pytest.raises(DataError, match="unclosed"):
@@ -291,7 +291,7 @@ def test_entities_are_neither_multiplied_nor_fetched(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("tag", ["<b>", "<REUTERS NEWID='2'>"])
-def test_a_million_nested_tags_are_refused_soon(tag: str) -> None:
+def test_a_million_nested_tags_are_refused_quickly(tag: str) -> None:
     start = time.process_time()
     with pytest.raises(DataError):
         read(HEAD + "<TEXT>" + tag * 1_000_000)

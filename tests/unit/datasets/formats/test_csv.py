@@ -91,7 +91,7 @@ def test_an_empty_category_is_refused(cell: str) -> None:
     assert refusal(content) == "3: a category without a name (remove it, or its separator)"
 
 
-def test_a_category_that_stands_twice_counts_once_with_a_warning() -> None:
+def test_a_category_that_occurs_twice_counts_once_with_a_warning() -> None:
     found = reading("text,labels\noil,a|b|a\n")
     assert next(iter(found)).categories == ("a", "b")
     assert found.warnings == ["<stream>:2: a category occurs twice; it counts once"]
@@ -114,7 +114,7 @@ def test_line_ends_and_marks_change_nothing(end: str, mark: str, last: bool, for
     assert list(found[0].columns or ()) == ["text", "label"]
 
 
-def test_newlines_within_quotes_belong_to_the_field_and_lines_are_those_where_records_begin() -> None:
+def test_newlines_in_quotes_belong_to_the_field_and_a_record_has_the_line_where_it_begins() -> None:
     content = 'text,label\n"one\n\ntwo",a\nnext,b\n"x\ny",c,d\n'
     found = reading(content, skip_bad=True)
     assert [(document.text, document.place) for document in found] == [
@@ -145,11 +145,11 @@ def test_another_delimiter_may_be_named() -> None:
     assert documents("text;label\noil, gas;a\n", delimiter=";")[0].text == "oil, gas"
 
 
-def test_blank_lines_are_no_records_but_a_quoted_nothing_is() -> None:
+def test_blank_lines_are_not_records_but_an_empty_quoted_field_is() -> None:
     assert [document.id for document in documents('\n\ntext\n\n  \none\n""\n\n')] == ["6", "7"]
 
 
-def test_empty_rows_before_the_header_are_passed_over() -> None:
+def test_empty_rows_before_the_header_are_skipped() -> None:
     assert documents(",,\n , ,\ntext,label,x\noil,a,b\n")[0].place == "<stream>:4"
 
 
@@ -206,7 +206,7 @@ def test_characters_after_a_closing_quote_are_refused() -> None:
     assert [document.text for document in documents(content, skip_bad=True)] == ["fine"]
 
 
-def test_a_refusal_shows_a_tab_as_one_would_write_it() -> None:
+def test_a_message_shows_a_tab_as_an_escape() -> None:
     message = refusal('text\tlabel\n"oil" and gas\ta\n', format="tsv")
     assert message.startswith(r"2: '\t' expected after")
     assert message.isprintable()
@@ -250,11 +250,13 @@ def test_another_number_of_columns_is_refused_with_both_numbers(format: str, row
         "header only, no newline",
     ],
 )  # fmt: skip
-def test_a_header_that_does_not_serve_is_refused(content: str | bytes, options: dict[str, Any], message: str) -> None:
+def test_a_header_without_the_needed_columns_is_refused(
+    content: str | bytes, options: dict[str, Any], message: str
+) -> None:
     assert refusal(content, **options).startswith(message)
 
 
-def test_a_byte_that_is_no_text_spoils_its_record_alone() -> None:
+def test_an_invalid_byte_spoils_only_its_record() -> None:
     content = b'text,label\none,a\n"two\nth\xfcs",b\nthree,c\n'
     assert refusal(content) == (
         "4: byte 0xfc at column 3 is not UTF-8 (use encoding='latin-1' or decode_errors='replace')"

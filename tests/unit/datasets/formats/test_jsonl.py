@@ -43,7 +43,7 @@ def categories(value: str, **options: Any) -> tuple[str, ...]:
 # What is read.
 
 
-def test_a_lack_of_memory_is_no_fault_of_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lack_of_memory_is_not_reported_as_a_bad_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def without_memory(line: bytes) -> None:
         raise orjson.JSONDecodeError("Not enough memory to allocate buffer for parsing", "", 0)
 
@@ -89,7 +89,7 @@ def test_categories_may_be_a_list_or_a_name(value: str, expected: tuple[str, ...
     assert categories(value) == expected
 
 
-def test_a_separator_parts_names_in_a_string() -> None:
+def test_a_separator_splits_a_string_into_names() -> None:
     assert categories('"a;b"', separator=";") == ("a", "b")
     assert categories('""', separator=";") == ()
 
@@ -116,7 +116,7 @@ def test_categories_that_only_a_later_record_has_are_found() -> None:
     assert found.columns.categories == ("labels",)
 
 
-def test_separators_of_unicode_within_a_text_end_no_line() -> None:
+def test_unicode_separators_in_a_text_do_not_end_a_line() -> None:
     text = "a\u2028b\u2029c\x85d\u001ce"
     (found,) = documents(json.dumps({"text": text}, ensure_ascii=False).replace("\\u001c", "\\u001c").encode())
     assert found.text == text
@@ -146,7 +146,7 @@ def test_a_truncated_last_line_is_refused_wherever_it_is_cut() -> None:
         assert refusal(GOOD * 3 + last[:cut]) == incomplete
 
 
-def test_bad_lines_can_be_skipped_with_their_number_told() -> None:
+def test_bad_lines_can_be_skipped_and_their_number_is_reported() -> None:
     found = reading(GOOD * 9000 + GOOD[:20], skip_bad=True)
     assert len(list(found)) == 9000
     assert found.skipped == 1
@@ -241,7 +241,7 @@ def test_a_field_missing_further_down_is_named() -> None:
 
 
 @pytest.mark.parametrize("most", [0, 1, 2, 3])
-def test_bad_records_may_be_so_many_and_no_more(most: int) -> None:
+def test_at_most_the_given_number_of_bad_records_is_skipped(most: int) -> None:
     content = GOOD + b"{}\n[]\n" + GOOD
     if most < 2:
         message = refusal(content, max_bad=most)
@@ -252,7 +252,7 @@ def test_bad_records_may_be_so_many_and_no_more(most: int) -> None:
         assert len(documents(content, max_bad=most)) == 2
 
 
-def test_the_first_ten_bad_records_are_told_and_all_are_counted() -> None:
+def test_the_first_ten_bad_records_are_reported_and_all_are_counted() -> None:
     found = reading(GOOD + b"{}\n" * 25, skip_bad=True)
     list(found)
     assert found.skipped == 25
@@ -284,7 +284,7 @@ def test_any_record_comes_back_as_it_was(records: list[dict[str, Any]]) -> None:
 
 
 @given(st.dictionaries(st.sampled_from("abc"), JSON, max_size=3), st.randoms())
-def test_a_key_that_stands_twice_is_always_seen(record: dict[str, Any], draw: random.Random) -> None:
+def test_a_key_that_occurs_twice_is_always_found(record: dict[str, Any], draw: random.Random) -> None:
     members = [f"{json.dumps(name)}{draw.choice(['', ' '])}:{json.dumps(value)}" for name, value in record.items()]
     members += ['"text":"oil"', '"text" : "oil"']
     draw.shuffle(members)

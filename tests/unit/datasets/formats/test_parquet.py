@@ -82,7 +82,7 @@ def test_labels_are_kept_byte_for_byte(path: Path, label: str) -> None:
     assert next(iter(reading(path))).categories == (label,)
 
 
-def test_times_finer_or_farther_than_pythons_become_text(path: Path) -> None:
+def test_times_beyond_the_precision_or_range_of_python_become_text(path: Path) -> None:
     write(path, {"text": ["oil"], "when": pa.array([10**18], pa.timestamp("us"))})
     (found,) = reading(path)
     assert isinstance((found.columns or {})["when"], str)
@@ -167,7 +167,7 @@ def test_an_extension_type_runs_nothing(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("column", ["text", "label", "other"])
-def test_offsets_that_lead_nowhere_are_not_followed(column: str, monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+def test_offsets_out_of_bounds_are_not_followed(column: str, monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
     good, ends = pa.array(["oil", "gas"]), pa.py_buffer(b"\0\0\0\0\xff\0\0\0\6\0\0\0")  # the first is past the end
     bad = pa.StringArray.from_buffers(2, ends, good.buffers()[2])
     columns = {name: bad if name == column else good for name in ("text", "label", "other")}
@@ -201,14 +201,14 @@ def test_a_text_that_is_too_long_is_refused(path: Path) -> None:
     ],
     ids=["no text", "no categories", "no such column", "no rows", "no columns"],
 )
-def test_a_table_that_does_not_serve_is_refused(
+def test_a_table_without_the_needed_columns_is_refused(
     path: Path, columns: dict[str, Any], options: dict[str, Any], message: str
 ) -> None:
     write(path, columns)
     assert refusal(path, **options).startswith(message)
 
 
-def test_a_column_that_stands_twice_is_refused(path: Path) -> None:
+def test_a_column_that_occurs_twice_is_refused(path: Path) -> None:
     pq.write_table(pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["text", "text"]), path)
     assert refusal(path) == "column 'text' occurs twice (rename one)"
 
@@ -256,12 +256,12 @@ def test_a_file_with_changed_bytes_is_read_or_refused(path: Path) -> None:
             assert "\n" not in str(error)  # noqa: PT017
 
 
-def test_what_the_system_refuses_keeps_its_own_error(tmp_path: Path) -> None:
+def test_errors_of_the_operating_system_are_not_changed(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="missing"):
         list(reading(tmp_path / "missing.parquet"))
 
 
-def test_without_pyarrow_it_says_what_to_install(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyarrow_the_message_names_what_to_install(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(path, {"text": ["oil"]})
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingPackageError, match=re.escape("pip install 'thresher[parquet]'")):
