@@ -271,7 +271,7 @@ class Categorizer:
         the number of threads.
         """
         packed, about, arrays = io.read_model(path)
-        with packing.one_line_refusals(path):
+        with packing.convert_errors(path):
             model = cls(**packing.unpack_settings(packed, analyser), n_threads=n_threads)
             packing.unpack(packed, arrays, model.state)
             packing.check_same(packed, arrays, model.state)

@@ -9,7 +9,7 @@ from fuzz.readers import in_memory, one_line
 from thresher import Categorizer
 from thresher.errors import ModelFileError, TextError
 from thresher.model_file import packing
-from thresher.model_file.header import TYPES, header_length, metadata, read_header
+from thresher.model_file.header import TYPES, make_metadata, read_header, read_header_length
 from thresher.model_file.io import ModelFile, digest
 
 TEXTS = ["wheat and corn rose", "crude oil, 漢字 größer", "", "wheat " * 50]
@@ -38,7 +38,7 @@ def load_and_use(data: bytes) -> bool:
 def contents_of(data: bytes) -> ModelFile | None:
     """Return what a model file holds, whatever its digest says; nothing where it cannot be read."""
     try:
-        length = header_length(data[:16], len(data))
+        length = read_header_length(data[:16], len(data))
         manifest, spans = read_header(data[8 : 8 + length], len(data) - 8 - length)
     except ModelFileError:
         return None
@@ -52,7 +52,7 @@ def contents_of(data: bytes) -> ModelFile | None:
 def packed(settings: Any, arrays: Any, about: Any = None) -> bytes | None:
     """Return a model file of contents, whether or not they make sense; nothing where no file can hold them."""
     try:
-        return save(arrays, metadata=metadata(digest(settings, arrays), settings, about or {}))
+        return save(arrays, metadata=make_metadata(digest(settings, arrays), settings, about or {}))
     except (ModelFileError, ValueError):
         return None
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from fuzz import models
 from thresher import Categorizer
 from thresher.model_file import packing
-from thresher.model_file.compress import file_size
+from thresher.model_file.compress import estimate_file_size
 
 Arrays = dict[str, NDArray[Any]]
 TEXTS = ["crude oil rose", "oil and gas", "wheat and corn", "Wheat harvest\nrose", "gold mine", "silver, gold"] * 2
@@ -53,7 +53,7 @@ def fitted(kind: str) -> Categorizer:
     model.fit(TEXTS, NAMES)
     model.learn("new words: größer, нефть", accept=["Ölpreise"], reject=["grain"])
     if kind == "compressed":
-        model.compress(file_size(model.state) - 200)
+        model.compress(estimate_file_size(model.state) - 200)
     return model
 
 

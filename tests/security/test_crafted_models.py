@@ -19,7 +19,7 @@ from fuzz.models import contents_of, packed
 from support.command_line import Run, said
 from thresher import Categorizer
 from thresher.model_file import packing
-from thresher.model_file.header import FORMAT, LONGEST_HEADER
+from thresher.model_file.header import FORMAT, MAX_HEADER
 
 MB = 2**20
 
@@ -111,7 +111,7 @@ CRAFTED: dict[str, Callable[[], bytes]] = {
     "header length 0": lambda: joined(b"", model()[8:], 0),
     "header length 2^63": lambda: joined(b"", model()[8:], 2**63),
     "header longer than the file": lambda: joined(b"", model()[8:], len(model())),
-    "header over the cap": lambda: raw(lambda header: header.ljust(LONGEST_HEADER + 1)),
+    "header over the cap": lambda: raw(lambda header: header.ljust(MAX_HEADER + 1)),
     "header not UTF-8": lambda: raw(lambda header: header.replace(b"categories", b"cat\xffgories")),
     "header not JSON": lambda: raw(lambda header: header[:-1] + b"]"),
     "header that does not start with a brace": lambda: raw(lambda header: b" " + header),

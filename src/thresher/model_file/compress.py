@@ -50,42 +50,45 @@ def compress(model: ModelState, size: str | int) -> Compression:
 
     A dropped weight counts as discarded. The reservoir gets a tenth of the size, and the space that is left.
     """
-    limit, size_before = parse_size(size), file_size(model)
+    limit, size_before = parse_size(size), estimate_file_size(model)
     if size_before > limit and not model.learner.get_weights().can_discard:
         raise ParameterError.of(
             "late_start", "initial", "it keeps every weight unless features are discarded: train with {late_start=zero}"
         )
     importance = _importance(model)
-    decided, features_before, total = (
-        _decided(model),
-        model.features.vocabulary.count,
-        int(np.count_nonzero(importance)),
-    )
+    before, features_before = _decide_sampled(model), model.features.vocabulary.count
+    total = int(np.count_nonzero(importance))
     low, high = 0, total
     while low < high and size_before > limit:
         middle = (low + high + 1) // 2
-        fits = file_size(_trimmed(model, importance, middle, limit)) <= limit
+        fits = estimate_file_size(_trim(model, importance, middle, limit)) <= limit
         low, high = (middle, high) if fits else (low, middle - 1)
-    chosen = _trimmed(model, importance, max(low, 1), limit) if size_before > limit else model
-    if file_size(chosen) > limit:
-        raise ParameterError.of("size", size, allowed=f"from {file_size(chosen)} bytes for this model")
-    after = _decided(chosen, model)
+    chosen = _trim(model, importance, max(low, 1), limit) if size_before > limit else model
+    if estimate_file_size(chosen) > limit:
+        raise ParameterError.of("size", size, allowed=f"from {estimate_file_size(chosen)} bytes for this model")
+    after = _decide_sampled(chosen, model)
     if chosen is not model:
-        room = limit - file_size(chosen) + sum(8 * len(kept.indices) + 40 for kept in chosen.reservoir.documents)
-        numbers = _places_of(chosen, model)
-        chosen.reservoir = _fitting(model.reservoir.select_features(numbers), room * 9 // 10)
+        room = limit - estimate_file_size(chosen) + int(_estimate_sizes(chosen.reservoir).sum())
+        numbers = _original_numbers(chosen, model)
+        chosen.reservoir = _reduce_reservoir(model.reservoir.select_features(numbers), room * 9 // 10)
     documents = len(model.reservoir.documents)
-    either = int(np.count_nonzero(decided | after))
-    agreement = int(np.count_nonzero(decided & after)) / either if either else None
+    either = int(np.count_nonzero(before | after))
+    agreement = int(np.count_nonzero(before & after)) / either if either else None
     model.__dict__.update(chosen.__dict__)
-    kept = total if chosen is model and size_before <= limit else low
-    now, documents_now = model.features.vocabulary.count, len(model.reservoir.documents)
     return Compression(
-        size_before, file_size(model), features_before, now, total, kept, documents, documents_now, agreement
+        size_before=size_before,
+        size=estimate_file_size(model),
+        features_before=features_before,
+        features=model.features.vocabulary.count,
+        weights_before=total,
+        weights=total if chosen is model and size_before <= limit else low,
+        documents_before=documents,
+        documents=len(model.reservoir.documents),
+        agreement=agreement,
     )
 
 
-def file_size(model: ModelState) -> int:
+def estimate_file_size(model: ModelState) -> int:
     """Return the approximate size of the model's file in bytes."""
     settings, arrays = pack(model)
     return sum(array.nbytes + _PER_ARRAY for array in arrays.values()) + len(canonical_json(settings)) + 500
@@ -100,13 +103,13 @@ def _importance(model: ModelState) -> NDArray[np.float64]:
     return model.learner.get_weights().measure_importance(roots)
 
 
-def _trimmed(model: ModelState, importance: NDArray[np.float64], count: int, limit: int) -> ModelState:
+def _trim(model: ModelState, importance: NDArray[np.float64], count: int, limit: int) -> ModelState:
     """Return a model with only the `count` most important weights, and only the features that have one."""
     smaller, features = model.learner.get_weights().keep_important(importance, count)
-    return _with(model, smaller, features, limit)
+    return _replace_weights(model, smaller, features, limit)
 
 
-def _with(model: ModelState, weights: LearnerWeights, features: NDArray[np.int64], limit: int) -> ModelState:
+def _replace_weights(model: ModelState, weights: LearnerWeights, features: NDArray[np.int64], limit: int) -> ModelState:
     """Return a copy of the model with other weights and only some features."""
     smaller = copy(model)
     smaller.features = copy(model.features)
@@ -114,30 +117,35 @@ def _with(model: ModelState, weights: LearnerWeights, features: NDArray[np.int64
     smaller.features.n_documents = model.features.n_documents
     smaller.features.document_counts = model.features.document_counts[features]
     smaller.idf = model.idf[features[features < len(model.idf)]]
-    smaller.reservoir = _fitting(model.reservoir.select_features(features), limit // 10)
+    smaller.reservoir = _reduce_reservoir(model.reservoir.select_features(features), limit // 10)
     smaller.learner = type(model.learner)(**model.learner.get_params()).resume(model.learner, weights)
     return smaller
 
 
-def _places_of(smaller: ModelState, model: ModelState) -> NDArray[np.int64]:
+def _original_numbers(smaller: ModelState, model: ModelState) -> NDArray[np.int64]:
     """Return the numbers that the features of a smaller model have in the original model."""
     known = set(smaller.features.names)
     return np.array([i for i, name in enumerate(model.features.names) if name in known], dtype=np.int64)
 
 
-def _fitting(reservoir: Reservoir, room: int) -> Reservoir:
+def _reduce_reservoir(reservoir: Reservoir, room: int) -> Reservoir:
     """Return a reservoir with as many of the documents as fit, evenly spaced."""
-    sizes = np.array([8 * len(document.indices) + 40 for document in reservoir.documents], dtype=np.int64)
+    sizes = _estimate_sizes(reservoir)
     count = len(sizes) if sizes.sum() <= room else int(room // max(sizes.mean(), 1))
     chosen = np.unique(np.linspace(0, len(sizes) - 1, count).astype(np.int64))
     return Reservoir([reservoir.documents[i] for i in chosen], reservoir.seen)
 
 
-def _decided(model: ModelState, original: ModelState | None = None) -> NDArray[np.bool_]:
+def _estimate_sizes(reservoir: Reservoir) -> NDArray[np.int64]:
+    """Return the approximate size of each document in a model file, in bytes."""
+    return np.array([8 * len(document.indices) + 40 for document in reservoir.documents], dtype=np.int64)
+
+
+def _decide_sampled(model: ModelState, original: ModelState | None = None) -> NDArray[np.bool_]:
     """Return the decisions of the model on the documents in its reservoir, or in that of the `original` model."""
     reservoir = model.reservoir
     if original is not None and original is not model:
-        numbers = _places_of(model, original)
+        numbers = _original_numbers(model, original)
         reservoir = original.reservoir.select_features(numbers)
     if not reservoir.documents:
         return np.zeros((0, 0), dtype=np.bool_)

@@ -20,15 +20,15 @@ FORMAT = 1
 
 # Together these two keep the memory for a hostile header below 64 MB: one character outside the Basic Multilingual
 # Plane makes Python store a text at four bytes per character, and an empty list (2 bytes in the file) takes 64 bytes.
-LONGEST_HEADER = 2 * 2**20
-MOST_VALUES = 100_000
+MAX_HEADER = 2 * 2**20
+MAX_VALUES = 100_000
 
 TYPES = {"BOOL": "|b1", "U8": "|u1", "I8": "|i1", "I32": "<i4", "I64": "<i8", "F32": "<f4", "F64": "<f8"}
 
 _KEY = "thresher"
 _MANIFEST_KEYS = {"format", "digest", "settings", "about"}
-_MOST_DIMENSIONS = 32
-_LARGEST = 2**63 - 1
+_MAX_DIMENSIONS = 32
+_MAX_SIZE = 2**63 - 1
 _BEGINNINGS = {
     b"\x80\x02": "a pickle",
     b"\x80\x03": "a pickle",
@@ -65,24 +65,24 @@ def canonical_json(value: object) -> bytes:
         raise ModelFileError(f"settings and about must be JSON values: {error}") from None
 
 
-def metadata(digest: str, settings: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, str]:
+def make_metadata(digest: str, settings: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, str]:
     """Return the metadata of a new model file, in a single key: the library writes several keys in no stable order."""
     manifest = {"format": FORMAT, "digest": digest, "settings": settings, "about": about}
     return {_KEY: canonical_json(manifest).decode()}
 
 
-def header_length(start: bytes, size: int) -> int:
+def read_header_length(start: bytes, size: int) -> int:
     """Return the header length that the first 16 bytes claim, after checking it against the file size and our limit."""
     length = int.from_bytes(start[:8], "little")
-    if start[8:9] == b"{" and 2 <= length <= min(size - 8, LONGEST_HEADER):
+    if start[8:9] == b"{" and 2 <= length <= min(size - 8, MAX_HEADER):
         return length
     _refuse_known_kind(start)
     if size < 10:
         raise ModelFileError(f"{size} bytes are too few", hint="not a model, or damaged")
     if length > size - 8:
         raise ModelFileError(f"header length {length} is larger than the file", hint="not a model, or damaged")
-    if not 2 <= length <= LONGEST_HEADER:
-        raise ModelFileError(f"header length {length} is out of range", hint=f"allowed: 2 to {LONGEST_HEADER}")
+    if not 2 <= length <= MAX_HEADER:
+        raise ModelFileError(f"header length {length} is out of range", hint=f"allowed: 2 to {MAX_HEADER}")
     raise ModelFileError("header does not start with { (not a model, or damaged)")
 
 
@@ -92,8 +92,8 @@ def read_header(header: bytes, size: int) -> tuple[dict[str, Any], list[Span]]:
         entries = _parse_object(header.decode(), "header")
     except UnicodeDecodeError as error:
         raise ModelFileError(f"header is not UTF-8 at byte {8 + error.start}", hint="damaged") from None
-    manifest = _manifest(entries.pop("__metadata__", None))
-    spans = sorted(_span(name, entry) for name, entry in entries.items())
+    manifest = _parse_manifest(entries.pop("__metadata__", None))
+    spans = sorted(_parse_span(name, entry) for name, entry in entries.items())
     end = 0
     for span in spans:
         if span.begin != end:
@@ -127,12 +127,12 @@ def _is_text(start: bytes) -> bool:
     return all(letter.isprintable() or letter in "\t\r\n" for letter in letters)
 
 
-def _manifest(found: object) -> dict[str, Any]:
-    if not isinstance(found, dict) or _KEY not in found:
+def _parse_manifest(metadata: object) -> dict[str, Any]:
+    if not isinstance(metadata, dict) or _KEY not in metadata:
         raise ModelFileError("this is a safetensors file of another product", hint=f'its metadata has no "{_KEY}"')
-    if len(found) > 1 or not isinstance(found[_KEY], str):
+    if len(metadata) > 1 or not isinstance(metadata[_KEY], str):
         raise ModelFileError(f'metadata must hold "{_KEY}", a text, and nothing else', hint="damaged")
-    manifest = _parse_object(found[_KEY], "manifest")
+    manifest = _parse_object(metadata[_KEY], "manifest")
     _check_format(manifest)
     if manifest.keys() != _MANIFEST_KEYS:
         raise ModelFileError(f"manifest must hold {', '.join(sorted(_MANIFEST_KEYS))} and nothing else", hint="damaged")
@@ -154,7 +154,7 @@ def _check_format(manifest: dict[str, Any]) -> None:
         raise ModelFileError(problem, hint="pip install --upgrade thresher")
 
 
-def _span(name: str, entry: object) -> Span:
+def _parse_span(name: str, entry: object) -> Span:
     """Return the span of an array after checking its entry: the keys, a known type, and a shape that fills the span."""
     array = f"array {shown(name)}"
     if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
@@ -162,14 +162,13 @@ def _span(name: str, entry: object) -> Span:
     code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(code, str) or code not in TYPES:
         raise ModelFileError(f"{array} has dtype {shown(code)}", hint=f"allowed: {', '.join(TYPES)}")
-    if not _are_sizes(shape) or len(shape) > _MOST_DIMENSIONS:
-        raise ModelFileError(
-            f"{array} has shape {shown(shape)}", hint=f"allowed: up to {_MOST_DIMENSIONS} sizes from 0"
-        )
+    if not _are_sizes(shape) or len(shape) > _MAX_DIMENSIONS:
+        raise ModelFileError(f"{array} has shape {shown(shape)}", hint=f"allowed: up to {_MAX_DIMENSIONS} sizes from 0")
     if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
         raise ModelFileError(f"{array} has data_offsets {shown(offsets)}", hint="allowed: begin and end, in this order")
     itemsize = np.dtype(TYPES[code]).itemsize
-    if itemsize * prod(max(size, 1) for size in shape) > _LARGEST:  # NumPy rejects it even if a 0 makes the array empty
+    # NumPy rejects such a shape even if a 0 makes the array empty.
+    if itemsize * prod(max(size, 1) for size in shape) > _MAX_SIZE:
         raise ModelFileError(f"{array} has shape {shown(shape)}, which no memory holds", hint="damaged")
     if itemsize * prod(shape) != offsets[1] - offsets[0]:
         raise ModelFileError(
@@ -179,19 +178,19 @@ def _span(name: str, entry: object) -> Span:
 
 
 def _are_sizes(values: object) -> bool:
-    return isinstance(values, list) and all(type(value) is int and 0 <= value <= _LARGEST for value in values)
+    return isinstance(values, list) and all(type(value) is int and 0 <= value <= _MAX_SIZE for value in values)
 
 
 def _parse_object(text: str, what: str) -> dict[str, Any]:
     """Return the JSON object that a text holds, with nothing before it and only spaces after it."""
     try:
-        if sum(map(text.count, ",[{")) > MOST_VALUES:
-            raise ValueError(f"more than {MOST_VALUES} values")
+        if sum(map(text.count, ",[{")) > MAX_VALUES:
+            raise ValueError(f"more than {MAX_VALUES} values")
         if not text.startswith("{"):
             raise ValueError("it does not start with {")
         if not text.rstrip(" ").endswith("}"):
             raise ValueError("it does not end with }")
-        found: dict[str, Any] = strict_json.parse(text)
+        parsed: dict[str, Any] = strict_json.parse(text)
     except ValueError as error:
         raise ModelFileError(f"{what} is not the JSON of a model: {error}") from None
-    return found
+    return parsed

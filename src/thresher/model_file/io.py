@@ -15,7 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import ModelFileError
-from thresher.model_file.header import FORMAT, TYPES, Span, canonical_json, header_length, metadata, read_header
+from thresher.model_file.header import (
+    FORMAT,
+    TYPES,
+    Span,
+    canonical_json,
+    make_metadata,
+    read_header,
+    read_header_length,
+)
 from thresher.support.atomic_file import whole_file
 
 __all__ = ["FORMAT", "ModelFile", "digest", "read_digest", "read_model", "write_model"]
@@ -40,7 +48,7 @@ def digest(settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> s
     """
     total = hashlib.sha256(canonical_json(settings))
     for name in sorted(arrays):
-        array = _portable(name, arrays[name])
+        array = _to_portable(name, arrays[name])
         total.update(canonical_json([name, _code(array), array.shape]))
         total.update(array.reshape(-1).data)
     return total.hexdigest()
@@ -68,11 +76,11 @@ def write_model(
     mode : int, optional
         The widest permissions that the file may get.
     """
-    with _naming(path):
-        portable = {name: _portable(name, array) for name, array in arrays.items()}
+    with _name_path(path):
+        portable = {name: _to_portable(name, array) for name, array in arrays.items()}
         mark = digest(settings, portable)
         order = sorted(portable, key=lambda name: (_LAID_OUT.index(_code(portable[name])), name))
-        head = _head({name: portable[name] for name in order}, metadata(mark, settings, about))
+        head = _make_head({name: portable[name] for name in order}, make_metadata(mark, settings, about))
         if Path(path).exists():
             _check_kind(Path(path).stat().st_mode)
         with whole_file(path, _read, mode) as file:
@@ -82,7 +90,7 @@ def write_model(
     return mark
 
 
-def _head(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
+def _make_head(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
     """Return the bytes before the arrays, which are written in this order; the same bytes as the library writes.
 
     The library builds the whole file in memory, and kills the process if memory does not suffice.
@@ -108,7 +116,7 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
 
     Claimed sizes are checked against the real file size before memory is allocated.
     """
-    with _naming(path):
+    with _name_path(path):
         _check_kind(Path(path).stat().st_mode)
         with Path(path).open("rb") as file:
             return _read(file)
@@ -116,7 +124,7 @@ def read_model(path: str | os.PathLike[str]) -> ModelFile:
 
 def read_digest(path: str | os.PathLike[str]) -> str:
     """Return the digest that a model file states, without reading the rest of it."""
-    with _naming(path):
+    with _name_path(path):
         _check_kind(Path(path).stat().st_mode)
         with Path(path).open("rb") as file:
             manifest, _ = _read_head(file)
@@ -124,7 +132,7 @@ def read_digest(path: str | os.PathLike[str]) -> str:
 
 
 @contextmanager
-def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+def _name_path(path: str | os.PathLike[str]) -> Iterator[None]:
     """Make every error name the path that the caller gave, never the temporary one."""
     try:
         yield
@@ -140,7 +148,7 @@ def _check_kind(mode: int) -> None:
         raise ModelFileError("not a regular file")
 
 
-def _portable(name: str, array: NDArray[Any]) -> NDArray[Any]:
+def _to_portable(name: str, array: NDArray[Any]) -> NDArray[Any]:
     """Return the array in little-endian order and without gaps, the only layout that the library writes correctly."""
     plain = np.asarray(array)
     little = plain.dtype.newbyteorder("<")
@@ -160,7 +168,7 @@ def _read(file: BufferedIOBase) -> ModelFile:
 
 def _read_head(file: BufferedIOBase) -> tuple[dict[str, Any], list[Span]]:
     size = os.fstat(file.fileno()).st_size
-    length = header_length(file.read(16), size)
+    length = read_header_length(file.read(16), size)
     file.seek(8)
     return read_header(file.read(length), size - 8 - length)
 

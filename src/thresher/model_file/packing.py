@@ -31,7 +31,7 @@ from thresher.text.vocabulary import Vocabulary
 UNSTORED = ("n_threads", "block_width", "choose", "memory")
 # Settings that older files lack, with their values there. Files with these values are the same as older ones.
 LATER: dict[str, Any] = {"bias": 0.0, "sparse": None}
-_LONGEST_LINE = 600
+_MAX_LINE = 600
 _BYTES_AT_ONCE = 2**22  # compared at once
 
 
@@ -72,11 +72,11 @@ def pack(model: ModelState) -> tuple[dict[str, Any], Arrays]:
 def _pack_settings(settings: dict[str, Any]) -> dict[str, Any]:
     kept = {name: value for name, value in settings.items() if name not in UNSTORED}
     kept["analyser"] = Analyser(settings["analyser"]).name
-    kept |= {name: _pair(settings[name]) for name in ("threshold_range", "discard_range")}
+    kept |= {name: _to_pair(settings[name]) for name in ("threshold_range", "discard_range")}
     return {name: value for name, value in kept.items() if name not in LATER or value != LATER[name]}
 
 
-def _pair(value: Any) -> Any:
+def _to_pair(value: Any) -> Any:
     return [float(value[0]), float(value[1])] if isinstance(value, tuple | list) else value
 
 
@@ -101,20 +101,20 @@ def _pack_reservoir(reservoir: Reservoir) -> Arrays:
 
 
 @contextmanager
-def one_line_refusals(path: str | PathLike[str]) -> Iterator[None]:
+def convert_errors(path: str | PathLike[str]) -> Iterator[None]:
     """Convert every error that inconsistent contents cause to a ModelFileError that begins with the path."""
     try:
         yield
     except (KeyError, TypeError, IndexError, AttributeError, OverflowError) as error:
-        what = _line(f"{type(error).__name__}: {error}")
+        what = _shorten(f"{type(error).__name__}: {error}")
         raise ModelFileError("the contents are not those of a model", path=path, hint=what) from None
     except (ThresherError, ValueError) as error:
-        raise ModelFileError(_line(str(error)), path=path) from None
+        raise ModelFileError(_shorten(str(error)), path=path) from None
 
 
-def _line(said: str) -> str:
+def _shorten(message: str) -> str:
     """Return an error message, which may quote the file, as one line of limited length."""
-    return printable(said.partition("\n")[0][:_LONGEST_LINE])
+    return printable(message.partition("\n")[0][:_MAX_LINE])
 
 
 def unpack_settings(packed: Mapping[str, Any], analyser: Any = None) -> dict[str, Any]:
@@ -123,8 +123,8 @@ def unpack_settings(packed: Mapping[str, Any], analyser: Any = None) -> dict[str
     `analyser` replaces one that was a user's function, which a file cannot hold.
     """
     settings = LATER | dict(packed["settings"])
-    settings["threshold_range"] = _tuple(settings["threshold_range"])
-    settings["discard_range"] = _tuple(settings["discard_range"])
+    settings["threshold_range"] = _to_tuple(settings["threshold_range"])
+    settings["discard_range"] = _to_tuple(settings["discard_range"])
     if "(" in settings["analyser"] and analyser is None:
         raise ModelFileError(f"the analyser {settings['analyser']} is a function", hint="load with analyser=...")
     if analyser is not None:
@@ -176,17 +176,17 @@ def _is_trial(trial: Any) -> bool:
 
 def unpack_lemmatizers(about: Mapping[str, Any], model: ModelState) -> None:
     """Take the versions of the lemmatizers, which are not part of the digest; files of 0.1 do not have them."""
-    found = about.get("lemmatizers", "")
-    require(isinstance(found, str), "`lemmatizers` is not a text")
-    model.lemmatizers = printable(found[:_LONGEST_LINE])
+    lemmatizers = about.get("lemmatizers", "")
+    require(isinstance(lemmatizers, str), "`lemmatizers` is not a text")
+    model.lemmatizers = printable(lemmatizers[:_MAX_LINE])
 
 
 def check_lemmatizers(path: str | PathLike[str], model: ModelState) -> None:
     """Raise a LemmatizerError if other versions of the lemmatizers are installed than the model was trained with."""
-    wanted, found = model.lemmatizers, list_lemmatizers(model.features.analyser.name)
-    if wanted and wanted != found:
+    wanted, installed = model.lemmatizers, list_lemmatizers(model.features.analyser.name)
+    if wanted and wanted != installed:
         advice = " ".join(part.replace(" ", "==") for part in wanted.split(", "))
-        here = f", and {found} is installed" if found else ""
+        here = f", and {installed} is installed" if installed else ""
         raise LemmatizerError(f"it was trained with {wanted}{here}", path=path, hint=f"pip install {advice}")
 
 
@@ -210,7 +210,7 @@ def _same_bytes(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return all(np.array_equal(left[i : i + size], right[i : i + size]) for i in range(0, len(left), size))
 
 
-def _tuple(value: Any) -> Any:
+def _to_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -220,7 +220,7 @@ def _unpack_features(model: ModelState, packed: Mapping[str, Any], arrays: Array
     _check_names(letters, stops)
     model.features.vocabulary = Vocabulary.from_names(letters, stops, model.features.vocabulary.most)
     first = int(constant and model.features.has_constant)
-    require(not _holds(model.features.vocabulary, CONSTANT, first), "a feature has the name of the constant feature")
+    require(not _has_name(model.features.vocabulary, CONSTANT, first), "a feature has the name of the constant feature")
     model.features.n_documents = int(packed["n_documents"])
     model.features.document_counts = arrays["features.documents"]
     model.idf = arrays["features.idf"]
@@ -253,7 +253,7 @@ def _check_names(letters: NDArray[np.uint8], stops: NDArray[np.int64]) -> None:
     require(len(set(alike)) == len(alike), "two features have the same name")
 
 
-def _holds(vocabulary: Vocabulary, name: str, first: int) -> bool:
+def _has_name(vocabulary: Vocabulary, name: str, first: int) -> bool:
     """Return whether a feature numbered `first` or higher has this name."""
     return bool(vocabulary.look_up(make_tokens([name]), grow=False)[0] >= first)
 

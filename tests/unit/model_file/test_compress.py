@@ -10,7 +10,7 @@ import pytest
 from support.corpora import made_up
 from thresher import Categorizer
 from thresher.errors import NotFittedError, ParameterError
-from thresher.model_file.compress import file_size
+from thresher.model_file.compress import estimate_file_size
 from thresher.text.vectorizer import TextFeatures
 
 SETTINGS: list[dict[str, Any]] = [
@@ -99,7 +99,7 @@ def test_a_size_that_leaves_no_weight_is_refused() -> None:
     model = Categorizer(preset="fast", min_count=1).fit(
         ["crude oil", "oil", "wheat", "corn"] * 3, ["a", "a", "b", "b"] * 3
     )
-    sizes, refused = range(file_size(model.state), 0, -40), 0
+    sizes, refused = range(estimate_file_size(model.state), 0, -40), 0
     for size in sizes:
         try:
             deepcopy(model).compress(size)
@@ -114,7 +114,7 @@ def test_features_that_differ_in_a_last_nul_are_not_mistaken() -> None:
 
     texts = ["a b c A", "b c d", "x y z", "x z w"] * 6
     model = Categorizer(preset="fast", analyser=analyser, min_count=1).fit(texts, ["p", "p", "q", "q"] * 6)
-    for size in range(file_size(model.state), file_size(model.state) - 1400, -50):
+    for size in range(estimate_file_size(model.state), estimate_file_size(model.state) - 1400, -50):
         smaller = deepcopy(model)
         with suppress(ParameterError):
             smaller.compress(size)

@@ -21,7 +21,7 @@ from safetensors.numpy import save
 
 from fuzz.mutants import damaged
 from thresher.errors import ModelFileError
-from thresher.model_file.header import FORMAT, LONGEST_HEADER, MOST_VALUES
+from thresher.model_file.header import FORMAT, MAX_HEADER, MAX_VALUES
 from thresher.model_file.io import digest, read_model, write_model
 
 MUTANTS = int(os.environ.get("THRESHER_MUTANTS", "3000"))
@@ -64,7 +64,7 @@ CRAFTED: dict[str, tuple[bytes, str]] = {
     "10 bytes": (bytes(10), "header length 0 is out of range"),
     "header of two bytes": (with_header("{}"), "another product"),
     "header of two other bytes": (with_header("[]"), "header does not start with {"),
-    "header as long as allowed, and none": (with_header("x" * LONGEST_HEADER), "header does not start with {"),
+    "header as long as allowed, and none": (with_header("x" * MAX_HEADER), "header does not start with {"),
     "header as long as the file, and none": (with_header("x" * 20, b""), "header does not start with {"),
     "header followed by a letter": (with_header(HEAD + b"X"), "it does not end with }"),
     "header length 0": (with_header(HEAD, length=0), "header length 0 is out of range"),
@@ -75,7 +75,7 @@ CRAFTED: dict[str, tuple[bytes, str]] = {
     ),
     "header length 2^64 - 1": (with_header(HEAD, length=2**64 - 1), "larger than the file"),
     "header one longer than the file": (with_header(HEAD, b"", len(HEAD) + 1), "larger than the file"),
-    "header over the cap": (with_header(HEAD.ljust(LONGEST_HEADER + 1)), "out of range (allowed: 2 to 2097152)"),
+    "header over the cap": (with_header(HEAD.ljust(MAX_HEADER + 1)), "out of range (allowed: 2 to 2097152)"),
     "header shorter than its JSON": (with_header(HEAD, length=len(HEAD) - 1), "header is not the JSON"),
     "header not UTF-8": (with_header(HEAD.replace(b'"a"', b'"\xff"')), "header is not UTF-8 at byte"),
     "header in UTF-16": (with_header(HEAD.decode().encode("utf-16-le")), "header is not the JSON"),
@@ -182,30 +182,30 @@ CRAFTED: dict[str, tuple[bytes, str]] = {
 
 
 def header_of_lists() -> bytes:
-    return with_header(('{"a":[' + "[]," * (LONGEST_HEADER // 3 - 10) + "[]]}").encode())
+    return with_header(('{"a":[' + "[]," * (MAX_HEADER // 3 - 10) + "[]]}").encode())
 
 
 def header_of_many_keys() -> bytes:
-    keys = ",".join(f'"{key}":{{}}' for key in range(MOST_VALUES // 2 - 1))
+    keys = ",".join(f'"{key}":{{}}' for key in range(MAX_VALUES // 2 - 1))
     return with_header(("{" + keys + "}").encode())
 
 
 def manifest_of_hidden_lists() -> bytes:
     """A file whose header, read as text, has few brackets and commas; they stand in escapes."""
-    lists = r"\u005b\u005d\u002c" * (LONGEST_HEADER // 18 - 10)
+    lists = r"\u005b\u005d\u002c" * (MAX_HEADER // 18 - 10)
     return with_header('{"__metadata__":{"thresher":"{' + lists + '"}}')
 
 
 def wide_text(part: str, character: str) -> bytes:
     """A file with one text as long as the header may be, which a single character makes four times as wide."""
-    body = manifest(**{part: {"x": character + "x" * (LONGEST_HEADER - 1000)}})
+    body = manifest(**{part: {"x": character + "x" * (MAX_HEADER - 1000)}})
     header = json.dumps({"__metadata__": {"thresher": body}, "a": entry()}, ensure_ascii=False)
     return with_header(header.replace("\\\\ud83d\\\\ude00", character))
 
 
 def wide_text_and_many_keys() -> bytes:
-    settings: dict[str, Any] = {str(key): {} for key in range(MOST_VALUES // 2 - 100)}
-    body = manifest(settings=settings, about={"x": "x" * (LONGEST_HEADER - 17 * len(settings))})
+    settings: dict[str, Any] = {str(key): {} for key in range(MAX_VALUES // 2 - 100)}
+    body = manifest(settings=settings, about={"x": "x" * (MAX_HEADER - 17 * len(settings))})
     header = json.dumps({"__metadata__": {"thresher": body}, "😀": entry()}, ensure_ascii=False)
     return with_header(header)
 
@@ -256,7 +256,7 @@ def test_a_crafted_file_is_refused_for_its_fault(refused: Callable[[bytes], str]
 @pytest.mark.parametrize("name", HEAVY)
 def test_a_header_made_to_fill_the_memory_does_not(refused: Callable[[bytes], str], name: str) -> None:
     data = HEAVY[name]()
-    assert LONGEST_HEADER / 4 < len(data) < LONGEST_HEADER
+    assert MAX_HEADER / 4 < len(data) < MAX_HEADER
     refused(data)
 
 
@@ -287,16 +287,16 @@ def test_the_types_have_the_names_that_other_readers_know(tmp_path: Path, code: 
 
 
 def test_a_header_may_be_as_long_as_the_limit_and_hold_as_many_values(tmp_path: Path) -> None:
-    (tmp_path / "m").write_bytes(with_header(HEAD.ljust(LONGEST_HEADER)))
+    (tmp_path / "m").write_bytes(with_header(HEAD.ljust(MAX_HEADER)))
     read_model(tmp_path / "m")
-    (tmp_path / "m").write_bytes(with_entries(text=manifest(about={"x": "X" * MOST_VALUES})))
-    assert read_model(tmp_path / "m").about == {"x": "X" * MOST_VALUES}
+    (tmp_path / "m").write_bytes(with_entries(text=manifest(about={"x": "X" * MAX_VALUES})))
+    assert read_model(tmp_path / "m").about == {"x": "X" * MAX_VALUES}
     around = sum(map(with_entries(text=manifest(about={"x": []})).count, (b",", b"[", b"{")))
-    most = [0] * (MOST_VALUES - around + 1)  # which have one comma less
+    most = [0] * (MAX_VALUES - around + 1)  # which have one comma less
     (tmp_path / "m").write_bytes(with_entries(text=manifest(about={"x": most})))
     assert read_model(tmp_path / "m").about == {"x": most}
     (tmp_path / "m").write_bytes(with_entries(text=manifest(about={"x": [*most, 0]})))
-    with pytest.raises(ModelFileError, match=f"more than {MOST_VALUES} values"):
+    with pytest.raises(ModelFileError, match=f"more than {MAX_VALUES} values"):
         read_model(tmp_path / "m")
 
 

@@ -21,7 +21,7 @@ from safetensors.numpy import load_file, save
 
 from support.paths import ROOT
 from thresher.errors import ModelFileError, ThresherError
-from thresher.model_file.header import LONGEST_HEADER, MOST_VALUES, TYPES, metadata, read_header
+from thresher.model_file.header import MAX_HEADER, MAX_VALUES, TYPES, make_metadata, read_header
 from thresher.model_file.io import digest, read_model, write_model
 
 SOURCES = sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "reproduction" / "src").rglob("*.py")])
@@ -116,14 +116,14 @@ def test_a_file_is_what_the_safetensors_library_would_write(kinds: dict[str, tup
     arrays = {name: np.array(9 * draw.random(shape)).astype(kind) for name, (kind, shape) in kinds.items()}
     with TemporaryDirectory() as folder:
         mark = write_model(Path(folder, "m"), SETTINGS, ABOUT, arrays)
-        assert Path(folder, "m").read_bytes() == save(arrays, metadata(mark, SETTINGS, ABOUT))
+        assert Path(folder, "m").read_bytes() == save(arrays, make_metadata(mark, SETTINGS, ABOUT))
 
 
 def test_the_bytes_of_one_model_are_those_of_the_safetensors_library(model: Path) -> None:
     settings = SETTINGS | {"name": "größer"}
     mark = write_model(model, settings, ABOUT, ARRAYS)
     written = model.read_bytes()
-    assert written == save(ARRAYS, metadata(mark, settings, ABOUT))
+    assert written == save(ARRAYS, make_metadata(mark, settings, ABOUT))
     assert int.from_bytes(written[:8], "little") % 8 == 0, "arrays begin where a processor likes to read them"
 
 
@@ -283,8 +283,8 @@ def test_a_link_keeps_pointing_to_the_model_written(model: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "about", "arrays", "message"),
     [
-        ({"a": "x" * LONGEST_HEADER}, {}, {}, "header length"),
-        ({}, {"a": [0] * MOST_VALUES}, {}, "more than"),
+        ({"a": "x" * MAX_HEADER}, {}, {}, "header length"),
+        ({}, {"a": [0] * MAX_VALUES}, {}, "more than"),
         ({"a": float("nan")}, {}, {}, "settings and about must be JSON values"),
         ({}, {"a": float("inf")}, {}, "settings and about must be JSON values"),
         ({"a": np.zeros(1)}, {}, {}, "settings and about must be JSON values"),
