@@ -15,7 +15,7 @@ def written(path: Path, delimiter: str = ",", header: str = "text,label", lines:
     return path
 
 
-def test_a_tab_may_be_written_as_it_is_advised(called: Run, tmp_path: Path) -> None:
+def test_the_advised_delimiter_can_be_copied(called: Run, tmp_path: Path) -> None:
     data = written(tmp_path / "tabs.csv", "\t")
     said(called("inspect", data), 65, r"use --delimiter '\t'?")
     assert called("inspect", data, "--delimiter", r"\t").code == 0
@@ -30,7 +30,7 @@ def test_a_tab_may_be_written_as_it_is_advised(called: Run, tmp_path: Path) -> N
         (b"text,label\noil,energy\nwheat,grain\n", "--min-count"),
     ],
 )
-def test_serve_points_to_train_for_options_that_it_has_not(
+def test_serve_points_to_train_for_options_that_it_lacks(
     called: Run, tmp_path: Path, content: bytes, option: str
 ) -> None:
     (tmp_path / "a.csv").write_bytes(content)
@@ -39,7 +39,7 @@ def test_serve_points_to_train_for_options_that_it_has_not(
     assert "thresher train" not in said(called("serve", tmp_path / "b.csv", "--port", "0"), 65, "name it with --text")
 
 
-def test_a_text_given_for_a_file_is_told_where_it_goes(called: Run, tmp_path: Path) -> None:
+def test_a_text_in_place_of_a_file_gets_advice(called: Run, tmp_path: Path) -> None:
     data = written(tmp_path / "a.csv")
     assert called("train", data, "-o", tmp_path / "m.thresher", "--min-count", "1").code == 0
     said(
@@ -49,7 +49,7 @@ def test_a_text_given_for_a_file_is_told_where_it_goes(called: Run, tmp_path: Pa
     said(called("predict", data, tmp_path / "m.thresher"), 65, "this is text, not a model", "MODEL comes before DATA")
 
 
-def test_odd_labels_are_remarked_on(called: Run, tmp_path: Path) -> None:
+def test_odd_labels_get_a_remark(called: Run, tmp_path: Path) -> None:
     def remarks(lines: list[tuple[str, str]], *more: str) -> str:
         data = written(tmp_path / "a.csv", lines=lines)
         ended = called("train", data, "-o", tmp_path / "m.thresher", "--force", "--no-json", *more)
@@ -65,7 +65,7 @@ def test_odd_labels_are_remarked_on(called: Run, tmp_path: Path) -> None:
     assert "keeps them all" not in remarks(LINES, "--min-count", "1")
 
 
-def test_documents_without_any_label_are_remarked_on_where_they_are_measured_on(called: Run, tmp_path: Path) -> None:
+def test_evaluating_on_documents_without_labels_gets_a_remark(called: Run, tmp_path: Path) -> None:
     written(tmp_path / "a.csv")
     written(tmp_path / "none.csv", lines=[("oil rose", ""), ("wheat rose", "")])
     assert called("train", tmp_path / "a.csv", "-o", tmp_path / "m.thresher", "--min-count", "1").code == 0

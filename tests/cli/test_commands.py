@@ -25,7 +25,7 @@ def test_the_commands_of_the_documents_print_what_stands_there(pages: list[Path]
             assert agrees(command.printed, shown), "\n".join([command.line, *shown])
 
 
-def test_the_readme_s_commands_stand_in_the_walk() -> None:
+def test_the_commands_of_the_readme_are_among_those_of_the_pages() -> None:
     walk = [command for page in HOW_TO for command in commands(page.read_text())]
     for command in commands((ROOT / "README.md").read_text()):
         assert command in walk, command.line
@@ -48,7 +48,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_table_of_predictions_has_the_same_columns_whatever_comes_late(desk: Path, tmp_path: Path) -> None:
+def test_a_table_of_predictions_has_the_same_columns_for_late_documents(desk: Path, tmp_path: Path) -> None:
     lines = ["text", *["the lamp is dark"] * 1100, "zzzz"]
     (tmp_path / "new.csv").write_text("\n".join(lines))
     for suffix in ("csv", "parquet", "jsonl"):
@@ -83,13 +83,13 @@ def test_parquet_holds_scores_as_numbers(desk: Path, tmp_path: Path) -> None:
     assert all(isinstance(score, float) for score in record["scores"] + record["probabilities"])
 
 
-def test_a_model_is_replaced_only_when_all_was_done(desk: Path) -> None:
+def test_a_model_is_replaced_only_at_the_end(desk: Path) -> None:
     before = desk.read_bytes()
     assert call(["train", "sample:train", "-o", str(desk), "--force", "--quiet", "--folds", "401"]) == 2
     assert desk.read_bytes() == before
 
 
-def test_learning_says_what_was_decided_before_and_what_is_new(
+def test_learning_reports_the_decisions_before_and_new_categories(
     desk: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     known, new = {"text": "the lamp is dark again", "accept": ["lighting"]}, {"text": "a lost kite", "accept": "kites"}

@@ -155,14 +155,14 @@ def test_a_bad_file_of_settings_is_named(called: Run, tmp_path: Path, content: s
     )
 
 
-def test_an_option_outdoes_the_file_and_is_blamed_for_it(called: Run, tmp_path: Path) -> None:
+def test_an_option_overrides_the_settings_file_and_is_named_in_errors(called: Run, tmp_path: Path) -> None:
     path = tmp_path / "settings.toml"
     path.write_text("learner = 'balanced-winnow'\nalpha = 0.1\n")
     ended = called("train", "sample:train", "-o", tmp_path / "new", "--settings", path, "--alpha", "0.2")
     said(ended, 2, "thresher: invalid --alpha: 0.2", "above 1")
 
 
-def test_settings_that_are_missing_are_no_input(called: Run, tmp_path: Path) -> None:
+def test_a_missing_settings_file_is_reported(called: Run, tmp_path: Path) -> None:
     said(called("train", "sample:train", "-o", tmp_path / "n", "--settings", tmp_path / "no.toml"), 66, "no.toml: ")
 
 
@@ -238,7 +238,7 @@ def test_remarks_that_nobody_reads_do_not_stop_the_work(model: Path, tmp_path: P
     assert json.loads(ended.out)["id"] == "1"
 
 
-def test_streams_that_are_closed_take_one_line(model: Path, tmp_path: Path) -> None:
+def test_a_closed_stream_is_reported_in_one_line(model: Path, tmp_path: Path) -> None:
     data = write(tmp_path / "a.jsonl", {"text": TEXT})
     said(in_shell("thresher predict $model $data >&-", model=model, data=data), 74, "standard output: is closed")
     said(in_shell("thresher predict $model <&-", model=model), 66, "standard input is closed")
@@ -255,7 +255,7 @@ def test_standard_input_is_read_by_each_of_its_names(model: Path, tmp_path: Path
     assert f"skipped {name}:2: " in ended.err
 
 
-def test_permissions_that_are_missing_are_said_to_be(model: Path, tmp_path: Path) -> None:
+def test_missing_permissions_are_reported(model: Path, tmp_path: Path) -> None:
     closed = tmp_path / "closed"
     closed.mkdir(0o555)
     said(without_privileges("convert", "sample:test", closed / "a.csv"), 77, "a.csv: ", "permission")
@@ -272,7 +272,7 @@ def test_permissions_that_are_missing_are_said_to_be(model: Path, tmp_path: Path
 # -- inputs ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_model_that_is_none_is_refused(called: Run, model: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_model_is_refused(called: Run, model: Path, tmp_path: Path) -> None:
     data = write(tmp_path / "a.jsonl", {"text": TEXT})
     damaged = tmp_path / "damaged.thresher"
     content = bytearray(model.read_bytes())
@@ -288,20 +288,20 @@ def test_a_model_that_is_none_is_refused(called: Run, model: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("path", ["", ".", "/"])
-def test_a_folder_is_no_model_though_it_has_no_name(called: Run, path: str) -> None:
+def test_a_folder_is_refused_as_a_model(called: Run, path: str) -> None:
     for verb in (["undo"], ["journal", "check"], ["doctor"], ["compress", "--force", "--size", "1MB"]):
         said(called(*verb, path), 66, "directory")
     for rest in ([path], ["--demo", "--journal", path]):
         said(called("serve", "--port", "0", *rest), 2, "is not a name for the model")
 
 
-def test_data_that_is_missing_is_no_input(called: Run, model: Path, tmp_path: Path) -> None:
+def test_missing_data_is_reported(called: Run, model: Path, tmp_path: Path) -> None:
     for arguments in (["predict", model], ["learn", model], ["train", "-o", tmp_path / "new"]):
         said(called(*arguments, tmp_path / "none.jsonl"), 66, "none.jsonl: No such file")
         said(called(*arguments, ""), 66, "empty name")
 
 
-def test_an_empty_document_is_called_so_and_never_learned(called: Run, model: Path, tmp_path: Path) -> None:
+def test_an_empty_document_is_reported_and_not_learned(called: Run, model: Path, tmp_path: Path) -> None:
     data = write(tmp_path / "a.jsonl", {"text": "", "categories": ["noise"]}, {"text": TEXT, "categories": ["noise"]})
     before = model.read_bytes()
     first, second = map(json.loads, called("predict", model, data).out.splitlines())
@@ -347,7 +347,7 @@ def test_documents_without_labels_are_not_learned_as_negatives(called: Run, mode
     assert called("learn", model, labelled).code == 0
 
 
-def test_bad_records_are_skipped_and_told(called: Run, tmp_path: Path) -> None:
+def test_bad_records_are_skipped_and_reported(called: Run, tmp_path: Path) -> None:
     data = write(tmp_path / "a[b].jsonl", *([{"text": TEXT}] + [{"text": number} for number in range(12)]))
     said(called("convert", data, tmp_path / "out.csv"), 65, "a[b].jsonl:2: ")
     said(called("convert", data, tmp_path / "out.csv", "--max-bad", "11"), 65, "a[b].jsonl:13: ", "more than 11")
@@ -373,7 +373,7 @@ def test_parquet_without_its_package_says_what_to_install(tmp_path: Path) -> Non
 # -- the environment ------------------------------------------------------------------------------------------------
 
 
-def test_a_bare_environment_without_a_home_will_do(model: Path, tmp_path: Path) -> None:
+def test_commands_work_without_environment_variables(model: Path, tmp_path: Path) -> None:
     data = write(tmp_path / "a.jsonl", {"text": TEXT})
     nothing: dict[str, str | None] = dict.fromkeys(os.environ)
     ended = thresher("predict", model, data, env=nothing)
@@ -382,7 +382,7 @@ def test_a_bare_environment_without_a_home_will_do(model: Path, tmp_path: Path) 
     assert (ended.code, ended.err) == (0, "")
 
 
-def test_a_locale_without_letters_changes_nothing(called: Run, model: Path, tmp_path: Path) -> None:
+def test_an_ascii_locale_changes_nothing(called: Run, model: Path, tmp_path: Path) -> None:
     name, text = "Lärm 音", "Straßenlärm über Nacht 音"
     data = tmp_path / "ä.jsonl"
     data.write_text(json.dumps({"text": text, "accept": [name]}, ensure_ascii=False))
@@ -399,7 +399,7 @@ def test_a_locale_without_letters_changes_nothing(called: Run, model: Path, tmp_
     said(thresher("predict", model, tmp_path / "ö.jsonl", env=env), 66, "No such file")
 
 
-def test_a_file_name_that_is_not_utf_8_is_written_out(called: Run, model: Path, tmp_path: Path) -> None:
+def test_a_file_name_that_is_not_utf_8_is_escaped(called: Run, model: Path, tmp_path: Path) -> None:
     data = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.jsonl"))
     write(data, {"text": TEXT, "categories": ["noise"]})
     assert called("predict", model, data).code == 0
@@ -414,7 +414,9 @@ def test_a_file_name_that_is_not_utf_8_is_written_out(called: Run, model: Path, 
     said(called("predict", model, f"{data}x"), 66, "\\udcff.jsonlx: No such file")
 
 
-def test_a_folder_that_was_deleted_takes_one_line(called: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deleted_working_folder_is_reported_in_one_line(
+    called: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
@@ -424,7 +426,7 @@ def test_a_folder_that_was_deleted_takes_one_line(called: Run, tmp_path: Path, m
     assert called("--help").code == 0
 
 
-def test_what_steers_a_terminal_or_styles_text_is_only_shown(called: Run, model: Path, tmp_path: Path) -> None:
+def test_control_characters_and_markup_are_shown_as_text(called: Run, model: Path, tmp_path: Path) -> None:
     data = write(tmp_path / "a.jsonl", {"id": "[/b]", "text": f"\x1b]0;title\x07 \x9b2J [red] {TEXT}\r\n:smile:"})
     ended = called("predict", model, data, "--no-json")
     assert ended.code == 0
@@ -503,7 +505,7 @@ def test_every_kind_of_error_has_its_exit_code(
     said(Ended(code, *capsys.readouterr()), code)
 
 
-def test_a_bug_takes_one_line_and_a_traceback_only_when_asked(
+def test_a_bug_is_reported_in_one_line_and_a_traceback_on_request(
     called: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def broken(*_: Any, **__: Any) -> None:
@@ -517,7 +519,7 @@ def test_a_bug_takes_one_line_and_a_traceback_only_when_asked(
     assert ended.err.splitlines()[-1].startswith("thresher: ZeroDivisionError")
 
 
-def test_no_memory_is_said_in_one_line(called: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lack_of_memory_is_reported_in_one_line(called: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def greedy(*_: Any, **__: Any) -> None:
         raise MemoryError
 

@@ -41,7 +41,7 @@ def digest_of(model: Path) -> str:
     return Categorizer.load(model).digest()
 
 
-def test_what_was_learned_is_undone_one_by_one(called: Run, model: Path) -> None:
+def test_corrections_are_undone_one_by_one(called: Run, model: Path) -> None:
     first = digest_of(model)
     second = learned(called, model, {"text": "tin mine", "accept": ["tin"]})["digest"]
     learned(called, model, {"text": "zinc mine", "accept": ["metal"], "reject": ["energy"]}, user="bob")
@@ -52,7 +52,7 @@ def test_what_was_learned_is_undone_one_by_one(called: Run, model: Path) -> None
     said(called("undo", model), 65, "nothing to undo")
 
 
-def test_what_was_kept_is_told_though_the_model_cannot_be_written(
+def test_saved_corrections_are_reported_if_the_model_cannot_be_written(
     called: Run, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> str:
@@ -117,7 +117,7 @@ def test_the_journal_is_checked_exported_and_backed_up(called: Run, model: Path,
     assert json.loads(called("journal", "check", model).out)["digest"] == digest_of(model)
 
 
-def test_what_was_exported_can_be_trained_on_and_learned(called: Run, model: Path, tmp_path: Path) -> None:
+def test_exported_corrections_can_be_trained_on_and_learned(called: Run, model: Path, tmp_path: Path) -> None:
     learned(called, model, {"text": "tin mine", "categories": ["metal"]}, {"text": "oats", "categories": ["grain"]})
     data = tmp_path / "exported.jsonl"
     data.write_text(called("journal", "export", model).out)
@@ -141,7 +141,7 @@ def test_a_text_is_forgotten_and_the_model_stays(called: Run, model: Path) -> No
 
 @pytest.mark.parametrize("options", [[], ["--hard"]], ids=["soft", "hard"])
 @pytest.mark.parametrize("is_first_forgotten", [False, True], ids=["with text", "without text"])
-def test_a_forgotten_text_is_not_in_corrections_of_it_that_were_undone(
+def test_a_forgotten_text_is_removed_from_undone_corrections(
     called: Run, model: Path, options: list[str], is_first_forgotten: bool
 ) -> None:
     with JournaledModel(model) as desk:
@@ -166,7 +166,7 @@ def test_a_forgotten_text_is_not_in_corrections_of_it_that_were_undone(
     assert ("hold nothing of its text" in ended.out) == bool(options)
 
 
-def test_undone_corrections_are_found_by_their_text_though_their_features_differ(called: Run, model: Path) -> None:
+def test_undone_corrections_are_found_by_their_text_if_their_features_differ(called: Run, model: Path) -> None:
     with JournaledModel(model) as desk:
         desk.correct("a", "zelda was bitten", accept=["metal"])
         desk.undo("undo", [1])
@@ -180,7 +180,7 @@ def test_undone_corrections_are_found_by_their_text_though_their_features_differ
 
 
 @pytest.mark.parametrize("options", [[], ["--hard"]], ids=["soft", "hard"])
-def test_corrections_of_a_forgotten_text_that_stand_are_named(called: Run, model: Path, options: list[str]) -> None:
+def test_other_corrections_of_a_forgotten_text_are_named(called: Run, model: Path, options: list[str]) -> None:
     with JournaledModel(model) as desk:
         for id in ("a", "b"):
             desk.correct(id, "zelda was bitten", accept=["metal"])
@@ -214,14 +214,14 @@ def test_copies_that_may_hold_a_forgotten_text_are_named(
     assert "hold nothing" not in ended.out
 
 
-def test_a_correction_that_is_not_there_may_be_in_a_journal_that_was_put_aside(called: Run, model: Path) -> None:
+def test_a_missing_correction_may_be_in_a_journal_that_was_moved_aside(called: Run, model: Path) -> None:
     JournaledModel(model).close()
     aside = model.parent / "desk.thresher.journal.before-x1"
     aside.mkdir()
     said(called("journal", "forget", model, "a"), 65, f"there is no correction 'a' (these may hold it: {aside})")
 
 
-def test_a_correction_that_later_records_need_is_forgotten_hard_once_those_are_undone(called: Run, model: Path) -> None:
+def test_a_correction_is_forgotten_hard_only_after_dependent_records_are_undone(called: Run, model: Path) -> None:
     with JournaledModel(model) as desk:
         desk.correct("a", "zelda was bitten", accept=["bees"])
         desk.change_categories("b", "rename", ["bees"], into="wasps")
@@ -264,7 +264,7 @@ def test_names_and_numbers_that_no_journal_holds_are_refused(called: Run, model:
     assert json.loads(called("journal", "check", model).out)["records"] == 1
 
 
-def test_a_wrong_action_is_told(called: Run, model: Path) -> None:
+def test_a_wrong_action_is_reported(called: Run, model: Path) -> None:
     said(called("journal", "burn", model), 2, "invalid ACTION: 'burn' (allowed: check, export")
     said(called("journal", "check", model, "x"), 2, "check takes nothing after MODEL")
     said(called("journal", "backup", model), 2, "backup takes a new folder after MODEL")
@@ -272,7 +272,7 @@ def test_a_wrong_action_is_told(called: Run, model: Path) -> None:
     said(called("undo", model), 65, "it has no journal yet")
 
 
-def test_a_missing_journal_is_not_begun_in_silence(called: Run, model: Path, tmp_path: Path) -> None:
+def test_a_missing_journal_is_not_replaced_silently(called: Run, model: Path, tmp_path: Path) -> None:
     learned(called, model, {"text": "tin mine", "accept": ["metal"]})
     shutil.rmtree(journal_folder(model))
     data = tmp_path / "corrections.jsonl"
@@ -280,7 +280,7 @@ def test_a_missing_journal_is_not_begun_in_silence(called: Run, model: Path, tmp
     assert called("learn", model, data, "--new-journal").code == 0
 
 
-def test_who_only_looks_needs_the_model_file_alone(called: Run, model: Path, tmp_path: Path) -> None:
+def test_reading_verbs_need_only_the_model_file(called: Run, model: Path, tmp_path: Path) -> None:
     digest = learned(called, model, {"text": "tin mine", "categories": ["metal"]})["digest"]
     shutil.rmtree(journal_folder(model))
     data = tmp_path / "corrections.jsonl"
@@ -291,7 +291,7 @@ def test_who_only_looks_needs_the_model_file_alone(called: Run, model: Path, tmp
     assert not journal_folder(model).exists()
 
 
-def test_whoever_comes_second_is_told_so(called: Run, model: Path, tmp_path: Path) -> None:
+def test_a_second_process_is_refused(called: Run, model: Path, tmp_path: Path) -> None:
     data = tmp_path / "corrections.jsonl"
     data.write_text(json.dumps({"text": "tin mine", "accept": ["metal"]}))
     with JournaledModel(model):
@@ -301,7 +301,7 @@ def test_whoever_comes_second_is_told_so(called: Run, model: Path, tmp_path: Pat
     assert called("learn", model, data).code == 0
 
 
-def test_corrections_that_the_file_does_not_have_yet_are_learned_on(called: Run, model: Path) -> None:
+def test_learning_continues_from_the_journal_if_the_model_file_is_older(called: Run, model: Path) -> None:
     with JournaledModel(model) as desk:  # as a service would: the model file stays as it is
         desk.correct("a", "tin mine", accept=["tin"])
     learned(called, model, {"text": "gold mine", "reject": ["tin"], "accept": ["metal"]})
@@ -310,7 +310,7 @@ def test_corrections_that_the_file_does_not_have_yet_are_learned_on(called: Run,
         assert desk.model.digest() == digest_of(model)
 
 
-def test_a_model_that_is_gone_is_made_anew_by_what_is_learned_next(called: Run, model: Path, tmp_path: Path) -> None:
+def test_a_deleted_model_file_is_written_again_by_the_next_learning(called: Run, model: Path, tmp_path: Path) -> None:
     data = tmp_path / "more.jsonl"
     data.write_text(json.dumps({"text": "a plank of oak", "accept": ["metals"]}) + "\n")
     assert called("learn", model, data).code == 0
@@ -334,14 +334,14 @@ def test_advice_on_a_journal_can_be_followed(called: Run, model: Path, tmp_path:
     [b"", b'{"url": "http://12', b"[]", b"\xff", b'{"pid": %d}', b'{"pid": %d, "url": 1}', b'{"pid": 1, "url": ""}'],
     ids=["empty", "half", "list", "not text", "no address", "odd address", "another process"],
 )
-def test_a_damaged_address_of_the_service_is_as_none(called: Run, model: Path, tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_address_of_the_service_is_ignored(called: Run, model: Path, tmp_path: Path, content: bytes) -> None:
     with JournaledModel(model) as desk:
         (desk.journal.folder / "service.json").write_bytes(content.replace(b"%d", b"%d" % os.getpid()))
         ended = called("journal", "backup", model, tmp_path / "copy")
         said(ended, 75, f"process {os.getpid()} has the journal (stop it first)")
 
 
-def test_an_address_that_others_could_have_written_is_not_asked(called: Run, model: Path, tmp_path: Path) -> None:
+def test_an_address_that_others_could_have_written_is_ignored(called: Run, model: Path, tmp_path: Path) -> None:
     with JournaledModel(model) as desk, socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
         address = desk.journal.folder / "service.json"
@@ -357,7 +357,7 @@ def test_an_address_that_others_could_have_written_is_not_asked(called: Run, mod
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user")
-def test_root_may_ask_the_service_of_another_user_for_a_backup(model: Path) -> None:
+def test_root_can_request_a_backup_from_the_service_of_another_user(model: Path) -> None:
     with JournaledModel(model) as desk:
         folder = desk.journal.folder
         address = {"pid": os.getpid(), "url": "http://127.0.0.1:1", "token": "t"}
@@ -391,7 +391,7 @@ class _Liar(BaseHTTPRequestHandler):
 
 
 @pytest.mark.parametrize("folder", ["../precious", "..", "/", ".backup-1/../../precious", "snapshot"])
-def test_only_a_backup_is_moved_whatever_the_service_names(
+def test_no_folder_other_than_a_backup_is_moved(
     called: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
 ) -> None:
     (tmp_path / "precious").mkdir()
@@ -408,7 +408,9 @@ def test_only_a_backup_is_moved_whatever_the_service_names(
     assert not (tmp_path / "copy").exists()
 
 
-def test_a_backup_is_moved_to_another_disk_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backup_is_moved_to_another_disk_completely_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rename = Path.rename
 
     def to_another_disk(path: Path, target: Path) -> Path:

@@ -62,7 +62,7 @@ def names(started: Started, text: str) -> list[str]:
 # -- what it serves ----------------------------------------------------------------------------------------------------
 
 
-def test_the_demo_needs_nothing_and_comes_back_as_it_was(tmp_path: Path) -> None:
+def test_the_demo_needs_no_files_and_keeps_its_state(tmp_path: Path) -> None:
     with started("--demo", XDG_DATA_HOME=tmp_path) as first:
         assert first.said["position"] == 0
         assert first.client.get("/").text.startswith("<!doctype html>")
@@ -80,7 +80,7 @@ def test_the_demo_needs_nothing_and_comes_back_as_it_was(tmp_path: Path) -> None
     assert [path.name for path in tmp_path.iterdir()] == ["thresher"]
 
 
-def test_labelled_documents_are_learned_once_and_then_taken_up(tmp_path: Path) -> None:
+def test_labelled_documents_are_learned_at_the_first_start_only(tmp_path: Path) -> None:
     data = as_csv(tmp_path / "messages.csv", made_up(120))
     held_out = as_csv(tmp_path / "held_out.csv", made_up(40, seed=3))
     with started(data, "--holdout", held_out) as first:
@@ -97,7 +97,7 @@ def test_labelled_documents_are_learned_once_and_then_taken_up(tmp_path: Path) -
     assert (tmp_path / "messages.thresher").read_bytes() == written
 
 
-def test_texts_without_labels_are_learned_from_the_first_correction_on(tmp_path: Path) -> None:
+def test_unlabelled_texts_are_learned_from_the_first_correction_on(tmp_path: Path) -> None:
     texts = as_csv(tmp_path / "texts.csv", made_up(30, seed=4), labelled=False)
     with started(texts, "--categories", SEEDS) as first:
         assert first.said["position"] == 2  # the two that have seed words
@@ -114,7 +114,7 @@ def test_texts_without_labels_are_learned_from_the_first_correction_on(tmp_path:
         assert (found(second, "/v1/model")["digest"], found(second, "/v1/queue")["open"]) == (digest, 30)
 
 
-def test_categories_without_seed_words_begin_with_nothing(tmp_path: Path) -> None:
+def test_categories_without_seed_words_start_untrained(tmp_path: Path) -> None:
     texts = as_csv(tmp_path / "texts.csv", made_up(5), labelled=False)
     with started(texts, "--categories", "bill, noise,road") as running:
         assert names(running, "anything at all") == []
@@ -126,7 +126,7 @@ def test_categories_without_seed_words_begin_with_nothing(tmp_path: Path) -> Non
 # -- what it says and leaves behind ------------------------------------------------------------------------------------
 
 
-def test_the_word_left_is_for_this_user_though_a_file_was_there_for_all(tmp_path: Path) -> None:
+def test_the_address_file_is_private_even_if_a_public_one_existed(tmp_path: Path) -> None:
     (tmp_path / ADDRESS).touch(mode=0o644)
     with (tmp_path / ADDRESS).open() as opened_before:
         told = announce(tmp_path, "http://127.0.0.1:1", "token")
@@ -149,14 +149,14 @@ def test_the_token_is_not_written_through_a_link(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
-def test_the_token_is_ours_though_another_user_made_the_file(tmp_path: Path) -> None:
+def test_the_token_is_private_even_if_another_user_made_the_file(tmp_path: Path) -> None:
     (tmp_path / ADDRESS).touch()
     os.chown(tmp_path / ADDRESS, 65534, 65534)
     told = announce(tmp_path, "http://127.0.0.1:1", "token")
     assert (told.stat().st_uid, told.stat().st_mode & 0o777) == (os.geteuid(), 0o600)
 
 
-def test_it_says_where_to_open_it_with_its_token(tmp_path: Path) -> None:
+def test_the_address_is_printed_with_its_token(tmp_path: Path) -> None:
     model = new_model(tmp_path)
     command = [*COMMAND, "serve", str(model), "--port", "0", "--no-json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -177,7 +177,7 @@ def test_it_says_where_to_open_it_with_its_token(tmp_path: Path) -> None:
     assert not told.exists()
 
 
-def test_a_service_that_cannot_say_where_it_is_ends(tmp_path: Path) -> None:
+def test_a_service_that_cannot_print_its_address_ends(tmp_path: Path) -> None:
     model = new_model(tmp_path)
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
@@ -187,16 +187,14 @@ def test_a_service_that_cannot_say_where_it_is_ends(tmp_path: Path) -> None:
     assert not (journal_folder(model) / ADDRESS).exists()
 
 
-def test_more_documents_than_there_is_room_for_are_told(
-    called: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_documents_are_reported(called: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thresher.web.review_documents.MAX_DOCUMENTS", 2)
     (tmp_path / "texts.csv").write_text("text\none\ntwo\nthree\n")
     ended = called("serve", tmp_path / "texts.csv", "--categories", "a=one,b=two", "--port", "0")
     said(ended, 65, "there is room for 2 documents to review, and 500 MB of them (review or delete some first)")
 
 
-def test_the_token_may_come_from_outside_and_each_person_have_one(tmp_path: Path) -> None:
+def test_the_token_may_come_from_the_environment_or_a_file(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens.toml"
     tokens.write_text('[ada]\nrole = "teacher"\ntoken = "token-of-ada"\n')
     tokens.chmod(0o600)
@@ -208,7 +206,7 @@ def test_the_token_may_come_from_outside_and_each_person_have_one(tmp_path: Path
         assert running.client.get("/v1/export", headers=ada).status_code == 403
 
 
-def test_with_tokens_of_people_no_shared_token_is_printed(called: Run, tmp_path: Path) -> None:
+def test_no_shared_token_is_printed_with_a_file_of_tokens(called: Run, tmp_path: Path) -> None:
     tokens = tmp_path / "tokens.toml"
     tokens.write_text('[ada]\nrole = "teacher"\ntoken = "token-of-ada"\n')
     tokens.chmod(0o600)
@@ -220,14 +218,14 @@ def test_with_tokens_of_people_no_shared_token_is_printed(called: Run, tmp_path:
         assert (ended.code, (tmp_path / "copy" / "journal.sqlite3").exists()) == (0, True)
 
 
-def test_without_tokens_this_machine_alone_may_ask(tmp_path: Path) -> None:
+def test_without_tokens_only_this_machine_is_answered(tmp_path: Path) -> None:
     with started(new_model(tmp_path), "--no-auth") as running:
         assert running.said["token"] is None
         assert found(running, "/v1/model")["role"] == "admin"
         assert running.client.get("/v1/model", headers={"Host": "evil.example"}).status_code == 421
 
 
-def test_whoever_comes_second_is_told_and_predict_is_not_in_the_way(tmp_path: Path) -> None:
+def test_a_second_service_is_refused_and_predict_still_works(tmp_path: Path) -> None:
     model = new_model(tmp_path)
     data = as_csv(tmp_path / "more.csv", made_up(3))
     with started(model) as running:
@@ -251,7 +249,7 @@ def test_whoever_comes_second_is_told_and_predict_is_not_in_the_way(tmp_path: Pa
 # -- what it refuses ---------------------------------------------------------------------------------------------------
 
 
-def test_what_does_not_make_sense_is_told_in_one_line(called: Run, tmp_path: Path) -> None:
+def test_contradictory_options_are_reported_in_one_line(called: Run, tmp_path: Path) -> None:
     model = new_model(tmp_path)
     texts = as_csv(tmp_path / "texts.csv", made_up(5), labelled=False)
     for arguments, code, *parts in (
@@ -286,13 +284,13 @@ def test_what_does_not_make_sense_is_told_in_one_line(called: Run, tmp_path: Pat
     assert not journal_folder(model).exists() or not list(journal_folder(model).glob("service.json"))
 
 
-def test_a_file_that_is_no_model_is_told(called: Run, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_model_is_reported(called: Run, tmp_path: Path) -> None:
     path = tmp_path / "desk.thresher"
     path.write_bytes(b"\x80\x04cposix\nsystem\n")
     said(called("serve", path, "--port", "0"), 65, "desk.thresher")
 
 
-def test_a_port_in_use_is_told_before_anything_is_learned(called: Run, tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported_before_anything_is_learned(called: Run, tmp_path: Path) -> None:
     data = as_csv(tmp_path / "messages.csv", made_up(20))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -300,7 +298,7 @@ def test_a_port_in_use_is_told_before_anything_is_learned(called: Run, tmp_path:
     assert not (tmp_path / "messages.thresher").exists()
 
 
-def test_a_missing_journal_is_not_begun_in_silence(called: Run, tmp_path: Path) -> None:
+def test_a_missing_journal_is_not_replaced_silently(called: Run, tmp_path: Path) -> None:
     model = new_model(tmp_path)
     data = tmp_path / "corrections.jsonl"
     data.write_text(json.dumps({"text": "plank", "accept": ["metals"]}))
@@ -321,7 +319,7 @@ def test_the_journal_of_another_model_is_refused(called: Run, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("package", ["fastapi", "uvicorn"])
-def test_a_missing_package_is_named_with_what_brings_it(tmp_path: Path, package: str) -> None:
+def test_a_missing_package_is_named_with_its_extra(tmp_path: Path, package: str) -> None:
     code = f"import sys; sys.modules[{package!r}] = None; from thresher.cli import main; main()"
     ended = thresher("serve", new_model(tmp_path), command=[sys.executable, "-c", code])
     said(ended, 2, f"{package} is missing", "pip install 'thresher[serve]'")
@@ -330,7 +328,7 @@ def test_a_missing_package_is_named_with_what_brings_it(tmp_path: Path, package:
 # -- what is undone and forgotten --------------------------------------------------------------------------------------
 
 
-def test_what_a_hostile_user_taught_since_a_time_raises_an_alarm_and_can_be_undone(called: Run, tmp_path: Path) -> None:
+def test_the_corrections_of_a_hostile_user_raise_an_alarm_and_can_be_undone(called: Run, tmp_path: Path) -> None:
     """A twentieth of the corrections are hostile and of one user; without them all is as if they had never been."""
     (tmp_path / "other").mkdir()
     model, other = new_model(tmp_path), new_model(tmp_path / "other")
@@ -391,7 +389,7 @@ def test_a_forgotten_text_is_in_no_file_of_the_folder(called: Run, tmp_path: Pat
     assert in_files(tmp_path, marker) == []
 
 
-def test_a_model_that_was_trained_into_the_served_file_is_there_when_the_service_ends(
+def test_a_model_trained_into_the_served_file_survives_the_end_of_the_service(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     model = new_model(tmp_path)
@@ -406,7 +404,7 @@ def test_a_model_that_was_trained_into_the_served_file_is_there_when_the_service
 
 
 @pytest.mark.parametrize("error", [JournalFullError("no room"), MemoryError(), OSError(28, "No space left")])
-def test_a_service_ends_as_it_should_where_its_model_cannot_be_written(
+def test_a_service_ends_normally_if_its_model_cannot_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def fail(*_: object) -> str:
@@ -439,7 +437,7 @@ def desk_with_secret(tmp_path: Path) -> tuple[Path, str]:
     return model, id
 
 
-def test_a_forgotten_text_leaves_the_known_features_in_no_order(
+def test_the_order_of_features_reveals_nothing_of_a_forgotten_text(
     called: Run, desk_with_secret: tuple[Path, str]
 ) -> None:
     model, id = desk_with_secret
@@ -495,7 +493,7 @@ def test_a_text_that_was_corrected_twice_is_named_when_it_is_forgotten(called: R
     assert in_files(tmp_path, "zelda") == []
 
 
-def test_a_journal_that_was_put_aside_is_named_when_a_text_of_it_is_forgotten(called: Run, tmp_path: Path) -> None:
+def test_a_journal_that_was_moved_aside_is_named_when_a_text_of_it_is_forgotten(called: Run, tmp_path: Path) -> None:
     model = new_model(tmp_path)
     with served(model) as running:
         running.post("/v1/documents", {"documents": [{"id": "d", "text": "zelda told us"}]})

@@ -35,7 +35,7 @@ def of_kind(kind: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_block_is_of_a_kind_that_is_tried(page: Path) -> None:
+def test_every_block_is_of_a_known_kind(page: Path) -> None:
     assert {kind for kind, _ in blocks(page)} <= TRIED | {"text"}
 
 
@@ -68,7 +68,7 @@ def test_what_the_code_knows_stands_in_the_pages() -> None:
     assert layout_parts.DRAWING.read_text() == layout_parts.drawing(), "run .venv/bin/python tools/make_pages.py"
 
 
-def test_the_paths_through_the_code_name_what_exists() -> None:
+def test_the_paths_through_the_code_name_existing_functions() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text()
     steps = page[page.index("## The five paths") : page.index("## The layout")]
     names = re.findall(r"`([a-z_]+(?:\.\w+)+)`", steps)

@@ -58,7 +58,7 @@ def test_news_are_measured_and_explained_without_reuters(tmp_path: Path) -> None
     assert re.search(r"\w+ for \w+, \d+ times, as in m\d+", printed)
 
 
-def test_news_are_real_where_reuters_is(tmp_path: Path) -> None:
+def test_news_are_measured_on_reuters_if_it_is_available(tmp_path: Path) -> None:
     place = find_collection()
     if place is None:
         pytest.skip("needs Reuters-21578: set THRESHER_DATA to the folder of reuters21578.tar.xz")

@@ -74,7 +74,7 @@ def test_every_module_says_what_it_is_for() -> None:
         assert path.read_text().startswith('"""'), path
 
 
-def test_tests_that_the_documentation_names_are_there() -> None:
+def test_tests_that_the_documentation_names_exist() -> None:
     named = [found for page in PAGES for found in re.findall(r"`(?:tests/)?([\w/]+\.py)::(\w+)", page.read_text())]
     assert len(named) > 30
     tests = [(f"/{path}", path.read_text()) for path in (ROOT / "tests").rglob("test_*.py")]
@@ -86,7 +86,7 @@ def test_tests_that_the_documentation_names_are_there() -> None:
 FLOORS = {"fastapi": "0.132", "starlette": "1.3.1", "h11": "0.16", "pyarrow": "14.0.1"}
 
 
-def test_packages_with_known_faults_are_not_taken() -> None:
+def test_packages_with_known_faults_are_excluded() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     wanted = {part.split(">=")[0]: part.split(">=")[1] for part in [*extras["serve"], *extras["parquet"]]}
     pinned = pinned_versions()

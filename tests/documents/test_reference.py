@@ -69,25 +69,25 @@ def test_every_name_in_the_reference_and_its_parameters_are_explained(path: str)
     assert {name: missing for name, missing in unexplained.items() if missing} == {}
 
 
-def test_no_name_stands_twice_in_the_reference() -> None:
+def test_no_name_is_twice_in_the_reference() -> None:
     assert len(NAMES) == len(set(NAMES))
 
 
 @pytest.mark.parametrize("module", EXPORTING)
-def test_every_exported_name_stands_in_the_reference(module: str) -> None:
+def test_every_exported_name_is_in_the_reference(module: str) -> None:
     known = {id(named(name)) for name in NAMES}
     for name in import_module(module).__all__:
         assert name == "__version__" or id(named(f"{module}.{name}")) in known, name
 
 
-def test_every_error_stands_in_the_reference() -> None:
+def test_every_error_is_in_the_reference() -> None:
     errors = import_module("thresher.errors")
     classes = {name for name, thing in vars(errors).items() if inspect.isclass(thing)}
     own = {f"thresher.errors.{name}" for name in classes if vars(errors)[name].__module__ == "thresher.errors"}
     assert own <= set(NAMES)
 
 
-def test_whatever_the_documents_import_stands_in_the_reference() -> None:
+def test_names_that_the_documents_import_are_in_the_reference() -> None:
     known = {id(named(name)) for name in NAMES}
     pages = [DOCS.parent / "README.md", *DOCS.rglob("*.md")]
     blocks = [block for page in pages for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)]

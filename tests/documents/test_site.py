@@ -93,7 +93,7 @@ def in_nav(nav: list[Any]) -> Iterator[str]:
             yield target
 
 
-def test_every_page_stands_in_the_nav_once() -> None:
+def test_every_page_is_in_the_nav_once() -> None:
     named = list(in_nav(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]))
     written = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")}
     assert written <= set(named)
@@ -112,7 +112,7 @@ def test_links_and_anchors_hold(site: Path, pages: dict[Path, Page]) -> None:
                 assert unquote(parts.fragment) in pages[target].anchors, f"{path.relative_to(site)}: {link}"
 
 
-def test_no_page_asks_another_host(site: Path, pages: dict[Path, Page]) -> None:
+def test_no_page_loads_anything_from_another_host(site: Path, pages: dict[Path, Page]) -> None:
     for path, page in pages.items():
         assert [asked for asked in page.asked if urlsplit(asked).netloc] == [], path.relative_to(site)
     for style in site.rglob("*.css"):
@@ -125,7 +125,7 @@ def test_equations_are_mathml(site: Path) -> None:
     assert (site / "learners.html").read_text().count("<math") > 20
 
 
-def test_the_reference_explains_what_is_written_once_elsewhere(site: Path) -> None:
+def test_the_reference_shows_inherited_parameters(site: Path) -> None:
     page = (site / "reference" / "learners.html").read_text()
     assert page.count("The promotion: a mistake on a positive document multiplies the weights by it.") == 2
     assert "Its parameters are those of" not in page
@@ -139,7 +139,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
-def test_a_browser_shows_it_and_asks_nobody_else(site: Path) -> None:
+def test_a_browser_shows_the_site_without_other_hosts(site: Path) -> None:
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("needs chromium")

@@ -69,7 +69,7 @@ def test_no_answer_comes_before_its_commit(nursery: Nursery, model: Path) -> Non
     check_ledger(model, ledger, only_acked=True)
 
 
-def test_clients_who_leave_stop_nobody_else(nursery: Nursery, model: Path) -> None:
+def test_clients_that_disconnect_do_not_stop_others(nursery: Nursery, model: Path) -> None:
     ledger = Ledger()
     with forked_service(nursery, model, slow_commits(PAUSE / 10, model.with_name("commits"))) as service:
         with ThreadPoolExecutor(CLIENTS) as pool:

@@ -58,7 +58,7 @@ def digests_at(begun: Path, records: list[Record], places: set[int]) -> dict[int
     return digests
 
 
-def test_every_backup_is_a_true_state(nursery: Nursery, model: Path, called: Run) -> None:
+def test_every_backup_is_a_consistent_state(nursery: Nursery, model: Path, called: Run) -> None:
     ledger, backups = Ledger(), list[tuple[Path, dict[str, int], int]]()
     begun = shutil.copyfile(model, model.with_name("begun.thresher"))
     with (

@@ -114,7 +114,7 @@ def test_a_full_vocabulary_learns_known_words_and_refuses_others(tmp_path: Path)
 
 
 @pytest.mark.parametrize("how", ["accept", "categories", "new"])
-def test_there_is_an_end_to_new_categories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+def test_the_number_of_categories_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     path = begun(tmp_path)
     with JournaledModel(path) as desk:
         features = desk.model.state.features.vocabulary.count

@@ -25,7 +25,7 @@ LEFT = {"closed": (1000, True), "killed": (1000, False), "killed at a checkpoint
 
 
 @pytest.mark.parametrize("how", LEFT)
-def test_damage_never_gives_another_model(nursery: Nursery, memory: Path, how: str) -> None:
+def test_damage_never_yields_another_model(nursery: Nursery, memory: Path, how: str) -> None:
     (checkpoint, closed), seed = LEFT[how], new_draw().randrange(2**32)
     asked = (str(memory / how), checkpoint, closed, seed, FLIPS // len(LEFT), EVERY_CUT)
     code = f"from faults.damage import try_damages\ntry_damages(*{asked!r})"
@@ -56,7 +56,7 @@ def test_journal_check_names_the_file_and_the_record(memory: Path, called: Run) 
     assert ended.err.count("\n") == 1
 
 
-def test_a_log_that_was_cut_comes_back_without_its_last_record(memory: Path, called: Run) -> None:
+def test_a_truncated_log_loses_only_its_last_record(memory: Path, called: Run) -> None:
     left = left_behind(memory / "cut", 1000, closed=False)
     log = journal_folder(left.model) / WAL
     Damage(WAL, log.stat().st_size - 1, None, False).do(left.model)

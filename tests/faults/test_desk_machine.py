@@ -251,6 +251,6 @@ class DeskMachine(RuleBasedStateMachine):
             assert model.predict(PROBES) == twin.predict(PROBES)
 
 
-def test_a_desk_is_a_list_and_a_learner(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_journaled_model_behaves_like_a_list_and_a_learner(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thresher.journal.journaled_model.SNAPSHOT_EVERY", 5)
     tell(run_machine(DeskMachine, "THRESHER_MACHINES", examples=100, steps=50))

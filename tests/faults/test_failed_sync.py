@@ -84,7 +84,7 @@ def test_a_service_that_cannot_sync_the_folder_does_not_start(nursery: Nursery, 
 
 @needs_strace
 @pytest.mark.parametrize("number", UNDER_WAY)
-def test_a_failed_sync_is_no_ack_and_the_end(nursery: Nursery, model: Path, number: int) -> None:
+def test_a_failed_sync_is_not_acknowledged_and_ends_the_service(nursery: Nursery, model: Path, number: int) -> None:
     ledger = Ledger()
     with (
         forked(nursery, model.parent, command_code(service_arguments(model)), traced=True) as running,

@@ -86,7 +86,7 @@ def copy_of(begun: Path, folder: Path, point: str) -> Path:
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_whatever_happens_at_a_failpoint_no_ack_is_lost(
+def test_no_acknowledged_correction_is_lost_at_a_failpoint(
     nursery: Nursery, begun: Path, times_met: Counter[str], memory: Path, point: str
 ) -> None:
     draw = new_draw()

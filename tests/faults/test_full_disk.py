@@ -39,7 +39,7 @@ Journal.append = limited
 
 @needs_strace
 @pytest.mark.parametrize("number", range(1, LAST + 1))
-def test_a_desk_keeps_what_it_said_it_kept_when_the_disk_is_full(nursery: Nursery, model: Path, number: int) -> None:
+def test_a_full_disk_loses_no_acknowledged_correction(nursery: Nursery, model: Path, number: int) -> None:
     ledger = Ledger()
     code = f"from faults.sessions import short_life\nshort_life({str(model)!r})"
     with (
@@ -56,7 +56,7 @@ def test_a_desk_keeps_what_it_said_it_kept_when_the_disk_is_full(nursery: Nurser
 
 
 @needs_strace
-def test_a_snapshot_that_finds_no_room_fails_no_correction(nursery: Nursery, model: Path) -> None:
+def test_a_snapshot_without_room_fails_no_correction(nursery: Nursery, model: Path) -> None:
     ledger = Ledger()
     JournaledModel(model).close()  # which keeps the first snapshot
     code = f"from faults.sessions import short_life\nshort_life({str(model)!r})"
@@ -97,7 +97,7 @@ def check_refusals(answers: list[Answer]) -> None:
     assert refused.body["title"] == "Insufficient Storage"
 
 
-def test_a_service_whose_file_may_not_grow_still_categorizes(nursery: Nursery, model: Path) -> None:
+def test_a_service_still_categorizes_if_its_file_cannot_grow(nursery: Nursery, model: Path) -> None:
     ledger, full = Ledger(), model.with_name("full")
     with forked_service(nursery, model, LIMITED.format(full=str(full))) as service:
         with client_of(service, "a", ledger) as client:

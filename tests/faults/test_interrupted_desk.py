@@ -46,7 +46,7 @@ def whole_again(model: Path, position: int) -> None:
         assert again.model.digest() == replayed_digest(model)
 
 
-def test_a_correction_that_is_broken_off_before_it_is_noted_is_learned_once(
+def test_a_correction_interrupted_before_its_commit_is_learned_once(
     model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     append = Journal.append
@@ -63,7 +63,9 @@ def test_a_correction_that_is_broken_off_before_it_is_noted_is_learned_once(
     whole_again(model, 4)
 
 
-def test_a_correction_that_is_kept_and_broken_off_stops_the_desk(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_correction_interrupted_after_its_commit_stops_the_model(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     append = Journal.append
 
     def broken_off(*given: Any, **more: Any) -> None:
@@ -88,7 +90,7 @@ def test_a_correction_that_is_kept_and_broken_off_stops_the_desk(model: Path, mo
     whole_again(model, 4)
 
 
-def test_half_a_correction_is_written_to_no_file(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_incomplete_correction_is_written_to_no_file(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken_off(*_: object) -> None:
         raise BrokenOffError
 
@@ -108,7 +110,7 @@ def test_half_a_correction_is_written_to_no_file(model: Path, monkeypatch: pytes
 # What is left of a journal that was damaged, or lost its end.
 
 
-def test_a_journal_without_what_it_began_with_is_not_begun_anew(model: Path) -> None:
+def test_a_journal_without_its_facts_is_refused(model: Path) -> None:
     with JournaledModel(model) as desk:
         teach(desk, 0, 3)
         desk.write_model()
@@ -117,7 +119,7 @@ def test_a_journal_without_what_it_began_with_is_not_begun_anew(model: Path) -> 
         JournaledModel(model)
 
 
-def test_an_empty_journal_is_not_begun_with_another_model(model: Path) -> None:
+def test_an_empty_journal_is_not_started_with_another_model(model: Path) -> None:
     with JournaledModel(model) as desk:
         teach(desk, 0, 3)
         desk.write_model()
@@ -128,7 +130,7 @@ def test_an_empty_journal_is_not_begun_with_another_model(model: Path) -> None:
         JournaledModel(model)
 
 
-def test_a_journal_whose_beginning_was_broken_off_is_begun(model: Path) -> None:
+def test_a_journal_whose_creation_was_interrupted_is_created(model: Path) -> None:
     JournaledModel(model).close()
     spoil(model, "DELETE FROM facts")
     with JournaledModel(model) as desk:
@@ -136,7 +138,7 @@ def test_a_journal_whose_beginning_was_broken_off_is_begun(model: Path) -> None:
     whole_again(model, 3)
 
 
-def test_a_snapshot_of_records_that_are_lost_is_not_taken_for_later_ones(model: Path) -> None:
+def test_a_snapshot_of_lost_records_is_not_used_for_later_ones(model: Path) -> None:
     with JournaledModel(model) as desk:
         teach(desk, 0, 8)
     spoil(model, "DELETE FROM effects WHERE seq > 5; DELETE FROM records WHERE seq > 5")
@@ -151,7 +153,7 @@ def test_a_snapshot_of_records_that_are_lost_is_not_taken_for_later_ones(model: 
     assert [path.name for path in journal_folder(model).glob("lost-*")] == ["lost-snapshot-0000000008.thresher"]
 
 
-def test_a_mark_that_does_not_fit_what_was_undone_is_refused(model: Path) -> None:
+def test_a_wrong_mark_of_an_undone_record_is_refused(model: Path) -> None:
     with JournaledModel(model) as desk:
         teach(desk, 0, 4)
         desk.undo("undo", [2])
@@ -172,7 +174,7 @@ def spoil(model: Path, statements: str) -> None:
     connection.close()
 
 
-def test_a_model_that_was_never_taught_begins_once(memory: Path) -> None:
+def test_an_untaught_model_starts_its_journal_once(memory: Path) -> None:
     path = memory / "new.thresher"
     Categorizer(preset="fast").save(path)
     with JournaledModel(path) as desk:

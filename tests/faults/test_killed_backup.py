@@ -50,7 +50,7 @@ def correct(service: Service) -> None:
         assert client.correct("a.1").status == 201
 
 
-def test_half_a_backup_is_removed_by_the_next_one_to_that_place(nursery: Nursery, model: Path) -> None:
+def test_an_incomplete_backup_is_removed_by_the_next_one_there(nursery: Nursery, model: Path) -> None:
     with JournaledModel(model) as desk:
         desk.correct("a", **content_of("a"))
     assert back_up(nursery, model, "monday", WHILE_IT_COPIES) == -signal.SIGKILL
@@ -89,7 +89,7 @@ def test_a_backup_that_was_never_moved_is_removed_with_a_later_one(nursery: Nurs
         assert later != left
 
 
-def test_a_backup_that_is_being_copied_stays_over_a_start(nursery: Nursery, model: Path) -> None:
+def test_a_backup_being_copied_survives_a_start(nursery: Nursery, model: Path) -> None:
     folder = journal_folder(model)
     arguments = ["journal", "backup", str(model), str(model.with_name("monday")), "--json"]
     with forked_service(nursery, model) as service:
@@ -106,7 +106,7 @@ def test_a_backup_that_is_being_copied_stays_over_a_start(nursery: Nursery, mode
         assert copies(folder) == []
 
 
-def test_a_backup_that_was_asked_for_over_http_stays(nursery: Nursery, model: Path) -> None:
+def test_a_backup_requested_over_http_stays(nursery: Nursery, model: Path) -> None:
     with forked_service(nursery, model) as service, client_of(service) as client:
         name = client.ask("POST", "/v1/backup", {}).body["folder"]
         assert name.startswith("backup-")
@@ -114,7 +114,7 @@ def test_a_backup_that_was_asked_for_over_http_stays(nursery: Nursery, model: Pa
         assert (journal_folder(model) / name / "journal.sqlite3").exists()
 
 
-def test_an_undo_leaves_a_backup_alone_that_is_about_to_be_moved(nursery: Nursery, model: Path) -> None:
+def test_an_undo_does_not_remove_a_backup_about_to_be_moved(nursery: Nursery, model: Path) -> None:
     with forked_service(nursery, model) as service, client_of(service) as client:
         assert client.correct("a.1").status == 201
         name = client.ask("POST", "/v1/backup", {"temporary": True}).body["folder"]

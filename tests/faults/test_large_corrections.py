@@ -86,7 +86,9 @@ def test_many_new_words_for_many_known_categories_take_bounded_memory(
     assert len(check_ledger(model, ledger, with_contents=False)) == 2 + (status == 201)
 
 
-def test_weights_that_find_no_memory_are_refused_before_the_correction_is_kept(nursery: Nursery, model: Path) -> None:
+def test_a_correction_without_memory_for_its_weights_is_refused_before_its_commit(
+    nursery: Nursery, model: Path
+) -> None:
     """Kept first, it would be applied again, and fail again, at every start."""
     ledger = Ledger()
     with forked_service(nursery, model) as service, client_of(service, ledger=ledger) as client:
@@ -116,9 +118,7 @@ def test_a_large_correction_of_an_older_version_is_applied_at_the_next_start(nur
         assert service.stop() == 0
 
 
-def test_a_start_that_finds_no_memory_names_the_record_and_the_command_that_helps(
-    nursery: Nursery, model: Path
-) -> None:
+def test_a_start_without_memory_names_the_record_and_the_command_that_helps(nursery: Nursery, model: Path) -> None:
     with forked_service(nursery, model, NO_LIMIT) as service, client_of(service) as client:
         assert client.correct("one.0").status == 201
         assert client.ask("POST", "/v1/corrections", correction(1000, 20_000)).status == 201

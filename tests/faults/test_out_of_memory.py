@@ -122,7 +122,7 @@ def train(data: Path, model: Path) -> list[str]:
     return ["train", str(data), "-o", str(model), "--preset", "fast", "--force", "--min-count", "1"]
 
 
-def test_a_training_that_finds_no_memory_leaves_the_model_that_was_there(nursery: Nursery, memory: Path) -> None:
+def test_training_without_memory_leaves_the_old_model(nursery: Nursery, memory: Path) -> None:
     draw, codes, names = new_draw(), Counter[int](), [f"c{number}" for number in range(20)]
     small, large = (corpus(memory / f"{count}.jsonl", count, 60, names) for count in (SMALL, LARGE))
     place = memory / "trained"
@@ -147,7 +147,7 @@ def test_a_training_that_finds_no_memory_leaves_the_model_that_was_there(nursery
     assert codes[71] > 0 or LIMITS < 30  # free memory of other threads may suffice for a few
 
 
-def test_learning_that_finds_no_memory_loses_no_correction(nursery: Nursery, memory: Path) -> None:
+def test_learning_without_memory_loses_no_correction(nursery: Nursery, memory: Path) -> None:
     draw, codes = new_draw(), Counter[int]()
     few, more = (corpus(memory / f"{count}.jsonl", count, 1000, ["energy", "grain"]) for count in (2, 250))
     for number in range(LIMITS // 3):
@@ -166,7 +166,7 @@ def test_learning_that_finds_no_memory_loses_no_correction(nursery: Nursery, mem
     assert codes[71] > 0 or LIMITS < 30  # free memory of other threads may suffice for a few
 
 
-def test_a_service_that_finds_no_memory_refuses_and_goes_on(nursery: Nursery, memory: Path) -> None:
+def test_a_service_without_memory_refuses_and_continues(nursery: Nursery, memory: Path) -> None:
     draw, statuses, ledger = new_draw(), Counter[int](), Ledger()
     model = begin_model(memory / "served")
     for number in range(LIMITS // 3):
@@ -192,9 +192,7 @@ def test_a_service_that_finds_no_memory_refuses_and_goes_on(nursery: Nursery, me
     assert statuses[503] + statuses[CLOSED] > 0 or LIMITS < 30
 
 
-def test_a_correction_that_finds_no_memory_is_kept_or_refused_and_can_be_sent_again(
-    nursery: Nursery, memory: Path
-) -> None:
+def test_a_correction_without_memory_is_saved_or_refused_and_can_be_sent_again(nursery: Nursery, memory: Path) -> None:
     draw, statuses, starts = new_draw(), Counter[int](), Counter[str]()
     for number in range(LIMITS // 3):
         model = begin_model(memory / f"taught{number}")
@@ -274,14 +272,14 @@ def test_a_service_without_memory_for_a_thread_still_ends_with_0(nursery: Nurser
         assert all(line.startswith("the model file is left as it was: ") for line in lines), lines
 
 
-def test_a_thread_that_would_find_no_memory_is_not_started(nursery: Nursery, memory: Path) -> None:
+def test_a_thread_is_not_started_without_memory(nursery: Nursery, memory: Path) -> None:
     """Python waits indefinitely for one that starts and then finds none."""
     with forked(nursery, memory, THREADS) as running:
         assert running.read() == "no memory\n"
         assert running.wait() == 0, running.said()
 
 
-def test_a_signal_does_not_hide_that_memory_was_the_reason(nursery: Nursery, memory: Path) -> None:
+def test_a_signal_does_not_hide_a_lack_of_memory(nursery: Nursery, memory: Path) -> None:
     with forked_service(nursery, begin_model(memory / "signalled"), FAILING) as service, client_of(service) as client:
         assert client.correct("a.0").status == 503
         assert service.running.wait() == 71
@@ -289,7 +287,7 @@ def test_a_signal_does_not_hide_that_memory_was_the_reason(nursery: Nursery, mem
 
 
 @pytest.mark.parametrize("options", [{}, {"average": True}, {"sparse": True}], ids=str)
-def test_weights_that_find_no_memory_are_an_error(nursery: Nursery, memory: Path, options: dict[str, bool]) -> None:
+def test_a_lack_of_memory_for_weights_is_an_error(nursery: Nursery, memory: Path, options: dict[str, bool]) -> None:
     for last, kilobytes in product((False, True), (0, 100)):
         with forked(nursery, memory, WEIGHTS.format(options=options, last=last, kilobytes=kilobytes)) as running:
             assert running.rest() == "no memory\n"

@@ -23,7 +23,7 @@ Queries.summarize = summarize
 
 
 @pytest.mark.parametrize("seconds", [0.0, 1.5])
-def test_a_stall_that_holds_the_lock_of_python_is_found_out(nursery: Nursery, model: Path, seconds: float) -> None:
+def test_a_stall_that_holds_the_gil_is_detected(nursery: Nursery, model: Path, seconds: float) -> None:
     patch = HOLDING.format(microseconds=int(seconds * 1e6))
     with forked_service(nursery, model, patch, polled=True) as service, client_of(service) as client:
         time.sleep(0.3)
@@ -34,7 +34,7 @@ def test_a_stall_that_holds_the_lock_of_python_is_found_out(nursery: Nursery, mo
     polling.slow.clear()
 
 
-def test_a_service_that_a_test_stops_is_not_slow(nursery: Nursery, model: Path) -> None:
+def test_a_service_stopped_by_a_test_does_not_count_as_slow(nursery: Nursery, model: Path) -> None:
     with forked_service(nursery, model) as service:
         time.sleep(0.3)
         os.kill(service.pid, signal.SIGSTOP)

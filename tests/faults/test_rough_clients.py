@@ -93,7 +93,7 @@ def refused(service: Service, headers: list[str], body: bytes) -> int:
 # -- S6: too slowly ----------------------------------------------------------------------------------------------------
 
 
-def test_hundreds_of_slow_clients_are_left_and_keep_no_one_waiting(nursery: Nursery, model: Path) -> None:
+def test_hundreds_of_slow_clients_are_disconnected_and_delay_nobody(nursery: Nursery, model: Path) -> None:
     """Half send the head of a request byte by byte, half its body; fifteen bytes come within the deadline."""
     with forked_service(nursery, model, IMPATIENT) as service, client_of(service) as client:
         head, body = b"GET /v1/mo", request(service, "POST", "/v1/corrections", "Content-Length: 500")
@@ -132,7 +132,7 @@ def has_ended(one: socket.socket) -> bool:
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only Linux ends such connections")
-def test_clients_that_take_no_answers_are_left(nursery: Nursery, model: Path) -> None:
+def test_clients_that_read_no_answers_are_disconnected(nursery: Nursery, model: Path) -> None:
     """Each asks for more than all buffers on the way can hold, and never reads."""
     with forked_service(nursery, model, IMPATIENT) as service, ExitStack() as stack:
         before, asked = open_sockets(service), 150 * request(service, "GET", "/openapi.json", "Accept: */*")
@@ -171,7 +171,7 @@ def until(is_so: Callable[[], bool], seconds: float) -> None:
 # -- S7: too often -----------------------------------------------------------------------------------------------------
 
 
-def test_learners_hold_up_no_one_though_the_disk_is_slow(nursery: Nursery, model: Path, tmp_path: Path) -> None:
+def test_learning_on_a_slow_disk_delays_nobody(nursery: Nursery, model: Path, tmp_path: Path) -> None:
     """Each commit takes half a second more: whoever waited for one would wait longer than the bar."""
     for round, pause in enumerate((0.0, 0.5)):
         with forked_service(nursery, model, slow_commits(pause, tmp_path / "commits")) as service:

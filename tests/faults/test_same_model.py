@@ -36,7 +36,7 @@ def teach_much(desk: JournaledModel) -> None:
             desk.undo(f"undo {number}", [desk.position - 7, desk.position - 5])
 
 
-def test_live_restarted_and_replayed_models_are_one(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_live_restarted_and_replayed_models_are_equal(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("thresher.journal.journaled_model.MAX_SNAPSHOTS", 1000)
     with JournaledModel(model) as desk:
         teach_much(desk)
@@ -65,7 +65,7 @@ DATASETS = {"many": lambda: made_up(90, seed=3), "one": lambda: made_up(90, seed
 
 @pytest.mark.parametrize("learner", sorted(LEARNERS))
 @pytest.mark.parametrize("dataset", sorted(DATASETS))
-def test_saving_and_resuming_is_no_interruption(tmp_path: Path, learner: str, dataset: str) -> None:
+def test_saving_and_resuming_changes_nothing(tmp_path: Path, learner: str, dataset: str) -> None:
     corpus, draw = DATASETS[dataset](), new_draw()
     for first in (0, 20):  # from nothing, and after training
         model = Categorizer(learner=learner, min_count=1, choose="nothing")
@@ -93,7 +93,7 @@ def learn_one(model: Categorizer, corpus: Corpus, number: int) -> None:
         model.partial_fit([text], [names])
 
 
-def test_each_step_of_a_change_of_mind_moves_the_model_as_it_should(model: Path) -> None:
+def test_each_step_of_changed_corrections_moves_the_model_correctly(model: Path) -> None:
     draw = random.Random(28)
     for number in range(6):
         text, mine, other = f"crude oil {draw.random()} wheat harvest zyx{number}", "energy", "grain"

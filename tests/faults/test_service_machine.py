@@ -195,6 +195,6 @@ class ServiceMachine(RuleBasedStateMachine):
         self.check_prediction(PROBES[0])
 
 
-def test_a_service_is_a_list_and_a_learner(nursery: Nursery) -> None:
+def test_a_service_behaves_like_a_list_and_a_learner(nursery: Nursery) -> None:
     ServiceMachine.nursery = nursery
     tell(run_machine(ServiceMachine, "THRESHER_SERVICE_MACHINES", examples=10, steps=30))

@@ -34,7 +34,7 @@ PromptProtocol.connection_made = made_late
 TWICE = [(signal.SIGTERM, signal.SIGTERM), (signal.SIGTERM, signal.SIGINT), (signal.SIGINT, signal.SIGINT)]
 
 
-def test_what_is_in_flight_is_answered_or_refused(nursery: Nursery, model: Path) -> None:
+def test_requests_in_flight_are_answered_or_refused(nursery: Nursery, model: Path) -> None:
     ledger = Ledger()
     for round in range(ROUNDS):
         assert ended_by(nursery, model, ledger, round, [signal.SIGTERM]) == 0
@@ -44,7 +44,7 @@ def test_what_is_in_flight_is_answered_or_refused(nursery: Nursery, model: Path)
     tell(f"{ROUNDS} shutdowns, {len(ledger.acked)} acks")
 
 
-def test_a_connection_of_the_last_moment_ends_too(nursery: Nursery, model: Path) -> None:
+def test_a_connection_during_shutdown_is_closed(nursery: Nursery, model: Path) -> None:
     ledger = Ledger()
     with forked_service(nursery, model, LATE + slow_commits(1, model.with_name("commits"))) as service:
         with clients_at_work(service, ledger, clients=2) as working:
@@ -85,7 +85,7 @@ def ended_by(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_service_that_has_nothing_to_do_ends_at_once(nursery: Nursery, model: Path, number: signal.Signals) -> None:
+def test_an_idle_service_ends_at_once(nursery: Nursery, model: Path, number: signal.Signals) -> None:
     with ExitStack() as stack:
         fresh = number == signal.SIGTERM  # this one as a user starts it
         service = stack.enter_context(started_service(model) if fresh else forked_service(nursery, model))

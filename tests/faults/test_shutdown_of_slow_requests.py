@@ -101,7 +101,7 @@ CASES = {
 AT_ONCE = {"healthz", "readyz"}  # they do nothing that could take long
 
 
-def test_each_route_is_among_the_cases(nursery: Nursery, model: Path) -> None:
+def test_every_route_has_a_case(nursery: Nursery, model: Path) -> None:
     with forked_service(nursery, model) as service, client_of(service) as client:
         paths = client.ask("GET", "/openapi.json").body["paths"]
     described = {operation["operationId"] for route in paths.values() for operation in route.values()}
@@ -109,21 +109,19 @@ def test_each_route_is_among_the_cases(nursery: Nursery, model: Path) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_request_that_takes_long_does_not_hold_the_end_up(nursery: Nursery, model: Path, name: str) -> None:
+def test_a_slow_request_does_not_delay_the_shutdown(nursery: Nursery, model: Path, name: str) -> None:
     assert seconds_to_end(nursery, model, CASES[name], IMPATIENT) < LONGEST
 
 
 @pytest.mark.parametrize("name", ["categorize, explained", "correct"])
-def test_it_ends_within_ten_seconds_with_its_own_patience(nursery: Nursery, model: Path, name: str) -> None:
+def test_the_shutdown_takes_at_most_ten_seconds(nursery: Nursery, model: Path, name: str) -> None:
     assert seconds_to_end(nursery, model, CASES[name]) < LONGEST
 
 
 @pytest.mark.parametrize(
     ("slow", "patch"), [("thresher.journal.journaled_model:JournaledModel.write_model", IMPATIENT), ("os:fsync", "")]
 )
-def test_a_model_file_that_takes_long_does_not_hold_the_end_up(
-    nursery: Nursery, model: Path, slow: str, patch: str
-) -> None:
+def test_a_slow_model_file_does_not_delay_the_shutdown(nursery: Nursery, model: Path, slow: str, patch: str) -> None:
     """The second is cut off in the middle of the file, and has its own patience."""
     before = model.read_bytes()
     assert seconds_to_end(nursery, model, Case(slow, None), patch) < LONGEST
@@ -135,11 +133,11 @@ def test_a_model_file_that_takes_long_does_not_hold_the_end_up(
     assert [path.name for path in model.parent.glob(".*")] == []
 
 
-def test_a_second_signal_hurries_it(nursery: Nursery, model: Path) -> None:
+def test_a_second_signal_speeds_up_the_shutdown(nursery: Nursery, model: Path) -> None:
     assert seconds_to_end(nursery, model, CASES["categorize, explained"], signals=2) < 4
 
 
-def test_a_start_that_takes_long_can_be_ended(nursery: Nursery, model: Path) -> None:
+def test_a_slow_start_can_be_interrupted(nursery: Nursery, model: Path) -> None:
     flag = model.with_name("slow")
     flag.touch()
     patch = IMPATIENT + SLOW.format(target="thresher.web.served_model:ServedModel.read_records", flag=str(flag))

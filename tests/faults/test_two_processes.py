@@ -35,7 +35,7 @@ def command(nursery: Nursery, model: Path, *arguments: str | Path) -> Iterator[R
 
 
 @pytest.mark.parametrize("verb", ["serve", "learn", "undo", "check"])
-def test_whoever_comes_second_is_told_who_has_the_model(nursery: Nursery, model: Path, verb: str) -> None:
+def test_a_second_process_is_refused_with_the_owner_of_the_model(nursery: Nursery, model: Path, verb: str) -> None:
     corrections = model.with_name("corrections.jsonl")
     corrections.write_text(json.dumps(CORRECTION))
     arguments = {
@@ -59,13 +59,13 @@ def test_whoever_comes_second_is_told_who_has_the_model(nursery: Nursery, model:
     check_ledger(model, ledger, only_acked=True)
 
 
-def test_a_second_process_is_told_as_a_user_sees_it(nursery: Nursery, model: Path) -> None:
+def test_a_second_command_reports_the_owner_of_the_model(nursery: Nursery, model: Path) -> None:
     with forked_service(nursery, model) as service:
         line = said(thresher(*service_arguments(model)), 75)
         assert f"process {service.pid} has the journal" in line
 
 
-def test_of_those_who_start_at_once_one_wins(nursery: Nursery, model: Path) -> None:
+def test_of_several_simultaneous_starts_one_wins(nursery: Nursery, model: Path) -> None:
     for _ in range(ROUNDS):
         with ExitStack() as stack:
             both = [stack.enter_context(command(nursery, model, *service_arguments(model))) for _ in range(2)]
@@ -95,7 +95,7 @@ def test_a_process_that_is_killed_leaves_no_lock(nursery: Nursery, model: Path) 
         assert learning.wait() == 0, learning.said()
 
 
-def test_who_only_looks_needs_no_lock(nursery: Nursery, model: Path) -> None:
+def test_reading_needs_no_lock(nursery: Nursery, model: Path) -> None:
     with forked_service(nursery, model):
         texts = model.with_name("texts.txt")
         texts.write_text("crude oil\n")
@@ -105,7 +105,7 @@ def test_who_only_looks_needs_no_lock(nursery: Nursery, model: Path) -> None:
             assert looking.wait() == 0, looking.said()
 
 
-def test_nobody_is_turned_away_by_those_who_only_ask_who_has_it(nursery: Nursery, model: Path) -> None:
+def test_asking_for_the_owner_blocks_nobody(nursery: Nursery, model: Path) -> None:
     """Whoever asks takes the lock for a moment."""
     folder = journal_folder(model)
     JournaledModel(model).close()

@@ -46,7 +46,7 @@ def give(function: Target, data: bytes, what: str) -> None:
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_what_was_found_before_is_taken_or_refused_as_promised(name: str) -> None:
+def test_saved_inputs_are_accepted_or_refused_as_promised(name: str) -> None:
     give_all(name, target(name))
 
 
@@ -60,16 +60,16 @@ def test_a_fault_would_be_found(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_the_inputs_of_a_target_are_small_and_not_few(name: str) -> None:
+def test_each_target_has_enough_small_inputs(name: str) -> None:
     sizes = [len(one.data) for one in inputs(name)]
     assert sum(sizes) <= MOST_BYTES
     assert len(sizes) + len(seeds(name)) >= 12
 
 
-def test_there_are_inputs_of_targets_alone() -> None:
+def test_every_input_belongs_to_a_target() -> None:
     assert sorted(path.stem for path in CORPORA.iterdir()) == sorted(PLACES)
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_inputs_are_kept_under_their_names(name: str) -> None:
+def test_inputs_are_saved_under_their_names(name: str) -> None:
     assert all(one.name == name_of(one.data) for one in inputs(name))

@@ -46,7 +46,7 @@ def test_a_mutant_is_refused_or_works(tmp_path: Path) -> None:
     tell(f"{total:,} mutants, {taken:,} of them taken, {room / 2**20:.1f} MB beside the file, {longest:.2f} s at most")
 
 
-def test_mutants_are_of_every_kind_of_model_and_of_every_kind_of_change() -> None:
+def test_mutants_cover_every_kind_of_model_and_change() -> None:
     originals = mutants.originals()
     assert len(originals) == len(mutants.KINDS) == len(set(originals))
     found = [mutants.mutant(seed) for seed in range(400)]
@@ -57,13 +57,13 @@ def test_mutants_are_of_every_kind_of_model_and_of_every_kind_of_change() -> Non
 
 
 @pytest.mark.parametrize(("name", "first"), [("learner_packing._check_weights", 750), ("packing.check_arrays", 0)])
-def test_a_check_that_is_left_out_is_found_out(name: str, first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_check_is_detected(name: str, first: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"thresher.model_file.{name}", lambda *_, **__: None)
     with pytest.raises(AssertionError, match=r"mutant \d+: "):
         mutants.read(first, first + 1000, lambda seed: None)
 
 
-def test_a_crash_is_told_with_its_seed(tmp_path: Path) -> None:
+def test_a_crash_is_reported_with_its_seed(tmp_path: Path) -> None:
     known = {len(original) for original in mutants.originals()}
     seed = next(seed for seed in range(3, 100) if len(mutants.mutant(seed)) not in known)
     size = len(mutants.mutant(seed))
@@ -73,7 +73,7 @@ def test_a_crash_is_told_with_its_seed(tmp_path: Path) -> None:
         read_in_process(seed, seed + 5, tmp_path, patch)
 
 
-def test_too_much_memory_is_told_with_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_much_memory_is_reported_with_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mutants, "ROOM", -(2**40))
     with pytest.raises(AssertionError, match=r"mutant 5 took -?\d+ MB more than its file has"):
         mutants.read(5, 6, lambda seed: None)

@@ -19,7 +19,7 @@ JOURNALS = sorted(Path(__file__).parent.glob("v*/journal*"))
 
 
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_old_model_predicts_as_it_did(path: Path) -> None:
+def test_an_old_model_predicts_as_before(path: Path) -> None:
     texts = json.loads((path.parent / "texts.json").read_text())
     expected = json.loads(path.with_suffix(".json").read_text())
     model = Categorizer.load(path)
@@ -33,7 +33,7 @@ def test_there_are_models_of_this_version() -> None:
 
 
 @pytest.mark.parametrize("folder", JOURNALS, ids=lambda folder: f"{folder.parent.name}/{folder.name}")
-def test_old_journal_gives_the_model_that_it_gave(folder: Path, tmp_path: Path) -> None:
+def test_an_old_journal_yields_the_same_model(folder: Path, tmp_path: Path) -> None:
     expected = json.loads((folder / "expected.json").read_text())
     shutil.copytree(folder, tmp_path / "copy")
     for _ in range(2):  # as it was, and as it was left
@@ -52,7 +52,7 @@ def test_there_are_journals_of_this_version() -> None:
     assert len(JOURNALS) == VERSION
 
 
-def test_a_model_of_the_future_is_refused_in_one_line_and_left_alone(called: Run, tmp_path: Path) -> None:
+def test_a_model_of_a_newer_version_is_refused_and_not_changed(called: Run, tmp_path: Path) -> None:
     content = MODELS[0].read_bytes()
     newer = content.replace(b'\\"format\\":1', b'\\"format\\":7')
     assert newer != content
@@ -72,9 +72,7 @@ def test_a_model_of_the_future_is_refused_in_one_line_and_left_alone(called: Run
 
 
 @pytest.mark.parametrize("folder", JOURNALS, ids=lambda folder: f"{folder.parent.name}/{folder.name}")
-def test_a_journal_of_the_future_is_refused_in_one_line_and_left_alone(
-    called: Run, folder: Path, tmp_path: Path
-) -> None:
+def test_a_journal_of_a_newer_version_is_refused_and_not_changed(called: Run, folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "copy")
     model, journal = tmp_path / "copy" / "desk.thresher", tmp_path / "copy" / "desk.thresher.journal"
     connection = sqlite3.connect(journal / "journal.sqlite3")

@@ -31,7 +31,7 @@ def test_a_linter_finds_nothing_in_the_dockerfile() -> None:
     assert bad.returncode == 1, bad
 
 
-def test_the_image_gets_what_it_copies_and_nothing_else() -> None:
+def test_the_build_context_holds_only_what_the_image_copies() -> None:
     copied = {source.removeprefix("./") for name, rest in stages()[0] if name == "COPY" for source in rest.split()[:-1]}
     assert copied == {"pyproject.toml", "requirements/run.txt", "README.md", "LICENSE", "src"}
     assert all((ROOT / source).exists() for source in copied)
@@ -40,14 +40,14 @@ def test_the_image_gets_what_it_copies_and_nothing_else() -> None:
     assert {line[1:] for line in lines if line.startswith("!")} == copied
 
 
-def test_the_image_runs_as_nobody_in_particular_and_both_stages_compile_alike() -> None:
+def test_the_image_runs_as_any_user_and_both_stages_compile_alike() -> None:
     assert int(USER) > 0
     assert json.loads(instruction("VOLUME")) == ["/data"]
     assert [instruction("ARG", stage) for stage in (0, 1)] == [instruction("ARG")] * 2
     assert instruction("FROM", 0).split()[0] == instruction("FROM", 1)
 
 
-def test_the_page_on_deployment_runs_it_as_it_is_meant_to() -> None:
+def test_the_page_on_deployment_runs_the_image_correctly() -> None:
     page = (ROOT / "docs" / "deployment.md").read_text()
     runs = re.findall(r"^docker run (.*) thresher\b(.*)$", page, re.MULTILINE)
     assert len(runs) == 2
@@ -73,7 +73,7 @@ def test_the_doctor_says_that_every_start_compiles(called: Run, monkeypatch: pyt
     assert check["advice"] == "every start compiles: set NUMBA_CACHE_DIR to a folder of yours"
 
 
-def test_the_demo_of_someone_without_a_home_asks_for_a_place(called: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_without_a_home_requests_a_folder(called: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def homeless() -> Path:
         raise RuntimeError("Could not determine home directory.")
 

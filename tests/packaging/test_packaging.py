@@ -40,7 +40,7 @@ def metadata() -> Message:
         return email.message_from_string(wheel.read(name).decode())
 
 
-def test_the_wheel_holds_the_package_and_its_licence_alone() -> None:
+def test_the_wheel_holds_only_the_package_and_its_licence() -> None:
     with zipfile.ZipFile(distributions().wheel) as wheel:
         names = set(wheel.namelist())
     about = f"thresher-{thresher.__version__}.dist-info/"
@@ -67,7 +67,7 @@ def test_the_sdist_holds_all_that_its_tests_need() -> None:
     assert not [name for name in names if name.startswith((".venv", ".hypothesis", "dist")) or "__pycache__" in name]
 
 
-def test_the_index_is_told_what_this_is() -> None:
+def test_the_metadata_describe_the_package() -> None:
     found = metadata()
     assert found["Description-Content-Type"] == "text/markdown"
     assert found.get_payload() == (ROOT / "README.md").read_text()
@@ -79,7 +79,7 @@ def test_the_index_is_told_what_this_is() -> None:
     assert {re.split(r"\W", need)[0] for need in base_needs} == {"numpy", "numba", "orjson", "typer", "rich"}
 
 
-def test_the_version_stands_in_one_place() -> None:
+def test_the_version_is_in_one_place() -> None:
     assert PROJECT["dynamic"] == ["version"]
     assert metadata()["Version"] == thresher.__version__
     assert distributions().sdist.name == f"thresher-{thresher.__version__}.tar.gz"

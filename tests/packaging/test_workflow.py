@@ -23,7 +23,7 @@ def steps() -> list[dict[str, Any]]:
     return [step for job in read()["jobs"].values() for step in job["steps"]]
 
 
-def test_the_workflow_is_as_the_forge_wants_it() -> None:
+def test_the_workflow_follows_the_schema_of_the_forge() -> None:
     command: list[str | Path] = [BIN / "check-jsonschema", "--builtin-schema", "vendor.github-workflows", WORKFLOW]
     found = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert found.returncode == 0, found.stdout + found.stderr
@@ -35,7 +35,7 @@ def test_an_auditor_of_workflows_finds_nothing() -> None:
     assert found.returncode == 0, found.stdout + found.stderr
 
 
-def test_it_may_only_read_and_takes_every_action_by_its_commit() -> None:
+def test_the_workflow_may_only_read_and_pins_every_action() -> None:
     assert read()["permissions"] == {"contents": "read"}
     assert not [name for name, job in read()["jobs"].items() if "permissions" in job]
     used = [step["uses"] for step in steps() if "uses" in step]
@@ -44,14 +44,14 @@ def test_it_may_only_read_and_takes_every_action_by_its_commit() -> None:
     assert all("timeout-minutes" in job for job in read()["jobs"].values())
 
 
-def test_what_it_makes_can_be_made() -> None:
+def test_the_workflow_runs_existing_make_targets() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     asked = {name for step in steps() for name in re.findall(r"\bmake ([a-z-]+)", step.get("run", ""))}
     assert {"lint", "docs", "test", "release-check", "soak", "digests", "lowest"} == asked
     assert asked <= targets
 
 
-def test_it_tests_every_python_from_the_oldest_allowed_on() -> None:
+def test_the_workflow_tests_every_allowed_python() -> None:
     jobs = read()["jobs"]
     versions = jobs["test"]["strategy"]["matrix"]["python"]
     assert versions == jobs["digests"]["strategy"]["matrix"]["python"]

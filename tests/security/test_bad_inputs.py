@@ -172,16 +172,14 @@ def test_input_without_documents_is_taken_if_that_is_allowed(
     assert kept.now() == kept.before
 
 
-def test_what_stands_before_a_line_cut_off_is_learned_where_that_is_asked_for(
-    called: Run, kept: Kept, tmp_path: Path
-) -> None:
+def test_records_before_a_truncated_line_are_learned_on_request(called: Run, kept: Kept, tmp_path: Path) -> None:
     path = written(BAD["a line cut off"], tmp_path)
     ended = called("learn", kept.path, path, "-o", tmp_path / "new", "--skip-bad")
     assert (ended.code, json.loads(ended.out)["documents"]) == (0, 2)
     assert ended.err.endswith(f"{path}: 1 bad records skipped, 2 documents read\n")
 
 
-def test_what_stands_twice_is_reported(called: Run, kept: Kept, tmp_path: Path) -> None:
+def test_repeated_documents_are_reported(called: Run, kept: Kept, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(HEADER + b"crude oil rose,energy\ncrude oil rose,grain\noil,a|a\n")
     ended = called("predict", kept.path, path)
@@ -206,7 +204,7 @@ TWINS: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize(
     ("name", "content"), [("a.jsonl", (GOOD + record()) * 3), ("a.csv", HEADER + b"wheat harvest,grain\n" * 3)]
 )
-def test_the_ends_of_lines_and_a_mark_do_not_change_the_model(
+def test_line_endings_and_a_byte_order_mark_do_not_change_the_model(
     called: Run, tmp_path: Path, name: str, content: bytes, twin: str
 ) -> None:
     digests = set()
@@ -231,7 +229,7 @@ def test_a_document_without_words_has_no_categories_and_is_never_learned(
 
 
 @pytest.mark.parametrize("text", ["12 345", "the of and", "unheard-of", "ｆｕｌｌ"])
-def test_a_document_of_unknown_words_is_no_fault(called: Run, kept: Kept, tmp_path: Path, text: str) -> None:
+def test_a_document_of_unknown_words_is_accepted(called: Run, kept: Kept, tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"text": text, "categories": ["energy"]}))
     assert called("predict", kept.path, path).code == 0
@@ -239,7 +237,7 @@ def test_a_document_of_unknown_words_is_no_fault(called: Run, kept: Kept, tmp_pa
     assert kept.now() == kept.before
 
 
-def test_what_cannot_be_opened_says_so(called: Run, kept: Kept, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_opened_is_reported(called: Run, kept: Kept, tmp_path: Path) -> None:
     loop, folder, pipe = tmp_path / "loop.jsonl", tmp_path / "empty", tmp_path / "pipe"
     loop.symlink_to(loop)
     folder.mkdir()

@@ -149,7 +149,7 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", CRAFTED)
-def test_a_crafted_model_ends_with_65_soon_and_in_little_memory(
+def test_a_crafted_model_exits_with_65_quickly_and_in_little_memory(
     name: str, called: Run, data: Path, tmp_path: Path
 ) -> None:
     file, path = CRAFTED[name](), tmp_path / "desk.thresher"
@@ -165,7 +165,7 @@ def test_a_crafted_model_ends_with_65_soon_and_in_little_memory(
     assert name != "a newer format" or "thresher 9.8" in message
 
 
-def test_the_model_that_is_spoilt_is_good(called: Run, data: Path, tmp_path: Path) -> None:
+def test_the_model_is_valid_before_it_is_spoilt(called: Run, data: Path, tmp_path: Path) -> None:
     for number, file in enumerate((model(), raw(lambda header: header))):
         path = tmp_path / f"{number}.thresher"
         path.write_bytes(file)

@@ -78,7 +78,7 @@ def test_a_compressed_body_is_refused_by_every_route(service: Served) -> None:
         check_problem(route.ask(service.client(), {"Content-Encoding": "gzip"}), 415)
 
 
-def test_whoever_looks_has_no_features_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_routes_unpack_no_features(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of a long text take a hundred times its room: a page of such corrections would fill the memory."""
     with served(new_model(tmp_path)) as running:
         running.post("/v1/documents", {"documents": [{"id": "1", "text": "crude oil"}]})
@@ -98,7 +98,7 @@ def test_whoever_looks_has_no_features_unpacked(tmp_path: Path, monkeypatch: pyt
 # -- S8: ranges --------------------------------------------------------------------------------------------------------
 
 
-def test_a_thousand_ranges_are_one_answer_on_every_route(service: Served) -> None:
+def test_a_thousand_ranges_get_one_response_on_every_route(service: Served) -> None:
     ranges = {"Range": "bytes=" + ",".join(f"{i}-{i + 1}" for i in range(1000))}
     shown = [route.url() for route in routes(service) if route.method == "GET"]
     for path in (*shown, *PAGE):
@@ -158,7 +158,7 @@ def test_no_route_answers_a_page_of_another_origin(
             assert not [header for header in found.headers if header.startswith("access-control")]
 
 
-def test_another_origin_that_asks_before_is_told_nothing(service: Served) -> None:
+def test_a_preflight_request_of_another_origin_is_refused(service: Served) -> None:
     for route in routes(service):
         asks = {"Origin": "http://evil.example", "Access-Control-Request-Method": route.method}
         for name in (None, ""):
@@ -170,7 +170,7 @@ def test_another_origin_that_asks_before_is_told_nothing(service: Served) -> Non
 # -- S13, S23, S24: who may ask ----------------------------------------------------------------------------------------
 
 
-def test_readers_change_nothing_and_teachers_take_nothing_away(service: Served) -> None:
+def test_readers_cannot_change_and_teachers_cannot_delete(service: Served) -> None:
     roles = {(route.method, route.path): route.role for route in routes(service)}
     for (method, path), role in roles.items():
         assert method == "GET" or path == "/v1/categorize" or role in ("teacher", "admin"), path
@@ -178,7 +178,7 @@ def test_readers_change_nothing_and_teachers_take_nothing_away(service: Served) 
 
 
 @pytest.mark.parametrize(("name", "role"), [(None, None), ("rita", "reader"), ("ada", "teacher"), ("zoe", "admin")])
-def test_a_route_answers_whoever_may_ask_and_no_one_else(service: Served, name: str | None, role: str | None) -> None:
+def test_a_route_answers_only_the_roles_that_it_allows(service: Served, name: str | None, role: str | None) -> None:
     for route in routes(service):
         found = route.ask(service.client(name))
         if route.role is not None and role is None:
@@ -200,7 +200,7 @@ def test_nobody_is_trusted_by_address_on_any_route(service: Served, header: str)
                 check_problem(route.ask(service.client(None), {header: value}), 401)
 
 
-def test_without_a_token_no_other_route_answers_than_health_and_the_page(service: Served) -> None:
+def test_without_a_token_only_health_and_the_page_are_answered(service: Served) -> None:
     """All that the application has, described or not; its paths are read from itself."""
     paths = {route.path.replace(":path", "") for route in service.app.routes}
     assert paths > OPEN
@@ -213,7 +213,7 @@ def test_without_a_token_no_other_route_answers_than_health_and_the_page(service
         assert service.client(None).get(path.replace("{name}", "main.js")).status_code == 200
 
 
-def test_a_route_that_says_nothing_of_itself_answers_admins_alone(tmp_path: Path) -> None:
+def test_a_route_without_a_role_answers_only_admins(tmp_path: Path) -> None:
     with served(new_model(tmp_path)) as running:
         running.app.add_api_route("/v1/tomorrow", lambda: {"secret": 1}, methods=["GET", "POST"])
         for name, status in {None: 401, "rita": 403, "ada": 403, "zoe": 200}.items():
@@ -308,7 +308,7 @@ def test_no_route_does_anything_before_the_journal_is_replayed(tmp_path: Path) -
 # -- how it is asked ---------------------------------------------------------------------------------------------------
 
 
-def test_a_wrong_method_is_told_the_right_ones_on_every_path(service: Served) -> None:
+def test_a_wrong_method_gets_the_allowed_ones_on_every_path(service: Served) -> None:
     known: dict[str, set[str]] = {}
     for route in routes(service):
         known.setdefault(route.url(), set()).add(route.method)
@@ -321,7 +321,7 @@ def test_a_wrong_method_is_told_the_right_ones_on_every_path(service: Served) ->
     assert service.client().head("/v1/model").content == b""
 
 
-def test_every_answer_binds_a_browser(service: Served) -> None:
+def test_every_answer_has_security_headers(service: Served) -> None:
     answers = [route.ask(service.client(name)) for route in routes(service) for name in (None, "")]
     answers += [service.client().get(path) for path in (*PAGE, "/openapi.json", "/nothing")]
     answers += [service.client().put("/v1/model", json={}), service.client().get("/", headers={"Host": "evil.example"})]

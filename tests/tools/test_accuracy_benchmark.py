@@ -96,7 +96,7 @@ def test_peers_take_the_policy_that_the_presets_take() -> None:
     assert decisions.policy == choose_policy([len(document.categories) for document in collection.train])
 
 
-def test_a_category_that_only_test_documents_have_is_missed_by_everybody() -> None:
+def test_a_category_that_only_test_documents_have_is_missed_by_all_systems() -> None:
     known = toy()
     collection = known._replace(test=[document._replace(categories=("new",)) for document in known.test])
     for system in ("paper", "linearsvc"):
@@ -114,7 +114,7 @@ def test_validation_holds_out_a_fifth_and_reads_no_test_document(files: str) -> 
     assert sorted(texts) == sorted(document.text for document in toy().train)
 
 
-def test_one_text_takes_the_fields_away(tmp_path: Path) -> None:
+def test_one_text_joins_the_fields(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"title": "oil", "body": "rose", "labels": ["energy"]}\n' * 10)
     source = f"a={path},{path}"
@@ -123,14 +123,14 @@ def test_one_text_takes_the_fields_away(tmp_path: Path) -> None:
     assert plain.train[0].content == whole.train[0].text
 
 
-def test_two_equal_systems_differ_by_nothing_and_a_better_one_by_more_than_chance() -> None:
+def test_the_interval_is_zero_for_equal_systems_and_above_zero_for_a_better_one() -> None:
     truth = toy().truth
     assert accuracy.difference_interval(truth, truth, truth) == (0.0, 0.0)
     worse = truth & (np.arange(len(truth)) % 2 == 0)[:, np.newaxis]
     assert accuracy.difference_interval(truth, truth, worse).low > 0.1
 
 
-def test_every_row_is_printed_as_json_and_the_page_keeps_its_own_words(
+def test_every_row_is_printed_as_json_and_the_page_keeps_other_text(
     files: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "accuracy.md"
@@ -145,7 +145,7 @@ def test_every_row_is_printed_as_json_and_the_page_keeps_its_own_words(
     assert "old" not in text.split()
 
 
-def test_a_page_without_marks_is_left_alone(tmp_path: Path) -> None:
+def test_a_page_without_marks_is_not_changed(tmp_path: Path) -> None:
     page = tmp_path / "accuracy.md"
     page.write_text("mine\n")
     with pytest.raises(SystemExit, match="no lines"):
@@ -153,7 +153,7 @@ def test_a_page_without_marks_is_left_alone(tmp_path: Path) -> None:
     assert page.read_text() == "mine\n"
 
 
-def test_a_new_page_is_written_whole_and_written_again_the_same(tmp_path: Path) -> None:
+def test_writing_a_new_page_twice_gives_the_same_page(tmp_path: Path) -> None:
     page = tmp_path / "accuracy.md"
     pages.write_between(page, "accuracy", "tables\n")
     first = page.read_text()
@@ -163,15 +163,13 @@ def test_a_new_page_is_written_whole_and_written_again_the_same(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("given", [["--collections", "nowhere"], ["--systems", "paper,nobody"]])
-def test_an_unknown_name_is_refused_with_those_that_are_known(
-    given: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_name_is_refused_with_the_known_ones(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         options(*given)
     assert "is unknown (allowed: " in capsys.readouterr().err
 
 
-def test_timing_names_every_run_beside_plain_linear_svc(capsys: pytest.CaptureFixture[str]) -> None:
+def test_timing_names_every_run_next_to_plain_linear_svc(capsys: pytest.CaptureFixture[str]) -> None:
     accuracy.timing(toy(60, 10), 1)
     printed = capsys.readouterr().out
     assert printed.count("\nLinearSVC  ") == 3

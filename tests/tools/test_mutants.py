@@ -27,7 +27,7 @@ def found(rows: list[int]) -> list[int]:
 '''
 
 
-def test_each_fault_is_one_and_is_named() -> None:
+def test_each_mutant_has_one_named_fault() -> None:
     told = [(mutant.function, mutant.lines.start, mutant.what) for mutant in mutants(SOURCE)]
     assert told == [
         ("", 3, "3 -> 4"),
@@ -64,7 +64,7 @@ OTHERS = [
 ]
 
 
-def test_a_fault_is_gone_when_the_next_one_comes() -> None:
+def test_a_fault_is_removed_before_the_next_one() -> None:
     plain, seen = ast.unparse(ast.parse(SOURCE)), set()
     for mutant in mutants(SOURCE):
         compile(mutant.tree, "mutant", "exec")

@@ -55,7 +55,7 @@ def test_half_of_a_short_stream_is_learned_beforehand() -> None:
     assert [len(part) for part in online.parts(documents, 2000, 1000)["warm"]] == [15, 15]
 
 
-def test_measures_are_those_of_the_counts() -> None:
+def test_measures_follow_from_the_counts() -> None:
     found = online.outcome("x", np.array([[1, 0, 0], [1, 1, 0], [0, 0, 2], [2, 0, 0]]), 0.5)
     assert found.error == pytest.approx(1 - 8 / 11)
     assert (found.documents_wrong, found.pairs_wrong) == (0.5, 3)
@@ -71,7 +71,7 @@ def test_our_model_learns_from_corrections_alone() -> None:
     assert system.model.categories == ["energy"]
 
 
-def test_a_late_category_starts_as_one_that_was_known_and_never_seen() -> None:
+def test_a_late_category_starts_like_a_known_category_without_documents() -> None:
     late, known = (online.Peer(online.HashedTfidf, online.SCIKIT_LEARN["Perceptron"]) for _ in range(2))
     known.models["energy"] = known.binary.make()
     for document in [
@@ -85,7 +85,7 @@ def test_a_late_category_starts_as_one_that_was_known_and_never_seen() -> None:
 
 
 @pytest.mark.parametrize("name", ["Perceptron", "passive-aggressive"])
-def test_idle_steps_that_are_spared_would_change_nothing(name: str) -> None:
+def test_steps_that_are_left_out_would_change_nothing(name: str) -> None:
     sparing = online.SCIKIT_LEARN[name]
     binaries = (sparing, online.ScikitLearn(sparing.make))
     peers = [online.Peer(online.HashedTfidf, binary) for binary in binaries]
