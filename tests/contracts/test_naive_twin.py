@@ -38,7 +38,7 @@ def test_every_combination_of_switches_equals_the_naive_twin(
     problem = degenerate_problems()[kind]
     for values, (width, threads), stage in zip(combinations, cycle(LAYOUTS), cycle((8, 1, 2, 3, 8)), strict=False):
         monkeypatch.setattr(training, "STAGE", stage)  # passes after which categories change their blocks
-        monkeypatch.setattr(training, "WIDEST_BLOCK", stage)  # categories trained together where lists are kept
+        monkeypatch.setattr(training, "MAX_BLOCK_WIDTH", stage)  # categories trained together where lists are kept
         monkeypatch.setattr(training, "GROUP_WEIGHTS", 1)
         choice = settings_of(dict(zip(SWITCHES, values, strict=True)))
         learner, twin = fit_both(name, choice | {"max_passes": 5, "block_width": width, "n_threads": threads}, problem)

@@ -19,7 +19,7 @@ from thresher.cluster.tasks import Ints, NamedCategories, Size
 from thresher.errors import TextError
 from thresher.kernels.csr import Rows
 from thresher.kernels.mistake_driven import Examples
-from thresher.learners.dense_weights import WIDEST_BLOCK
+from thresher.learners.dense_weights import MAX_BLOCK_WIDTH
 from thresher.learners.sparse_weights import LearnerWeights
 from thresher.learners.training import GROUP_WEIGHTS, History, Plan, join_groups
 from thresher.model.factories import fit_to_size, new_features, new_learner
@@ -34,7 +34,7 @@ from thresher.text.analysers import Text
 from thresher.text.tfidf import compute_idf_of_counts
 from thresher.text.vocabulary import Vocabulary
 
-GROUP = WIDEST_BLOCK  # minimum number of categories trained together
+GROUP = MAX_BLOCK_WIDTH  # minimum number of categories trained together
 SHARES = 8  # groups per thread of the cluster: some categories take longer than others
 
 

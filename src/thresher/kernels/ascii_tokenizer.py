@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from thresher.kernels.compiler import BOUNDSCHECK, COMPILED, kernel
 
 STRIDE = 32  # bytes processed together; this number of bytes must follow the text
-LONGEST_TOKEN = 64
+MAX_TOKEN_LETTERS = 64
 KEY_LETTERS = 7
 PRIME = 16777619  # the 32-bit FNV prime; products stay below 2**57
 _EIGHT = 8
@@ -192,7 +192,7 @@ def write_words(
     """
     for edge in range(0, n_edges, 2):
         start = edges[edge]
-        size = min(edges[edge + 1] - start, LONGEST_TOKEN)
+        size = min(edges[edge + 1] - start, MAX_TOKEN_LETTERS)
         first = load_eight(low, start)
         store_eight(first, place, letters)
         key, rest = first & ((1 << 8 * min(size, KEY_LETTERS)) - 1), 0

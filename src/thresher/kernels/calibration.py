@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from thresher.kernels.compiler import kernel
 from thresher.kernels.exponentials import write_exponentials
 
-_LARGEST_EXPONENT = 700.0
+_MAX_EXPONENT = 700.0
 _NEWTON_STEPS = 40
 _NEWTON_ENDS = 1e-9
 
@@ -28,7 +28,7 @@ def find_likeliest_slope(
     slope = smallest
     for _ in range(_NEWTON_STEPS):
         for j in range(count):
-            sigmoids[j] = min(max(-slope * margins[j], -_LARGEST_EXPONENT), _LARGEST_EXPONENT)
+            sigmoids[j] = min(max(-slope * margins[j], -_MAX_EXPONENT), _MAX_EXPONENT)
         write_exponentials(sigmoids, rounded)
         for j in range(count):
             sigmoids[j] = 1.0 / (1.0 + sigmoids[j])

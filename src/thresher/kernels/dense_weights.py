@@ -15,9 +15,9 @@ PRESENT, DISCARDED, LATE = 0, 1, 2
 
 # Weights stay within 2**-60 .. 2**60 in magnitude, and strengths within 2**40. So no sum of fewer than 2**27 products
 # overflows float32, and repeated promotion or demotion reaches neither infinity nor the slow denormal numbers.
-LARGEST_WEIGHT = np.float32(2.0**60)
-SMALLEST_WEIGHT = np.float32(2.0**-60)
-LARGEST_STRENGTH = np.float32(2.0**40)
+MAX_WEIGHT = np.float32(2.0**60)
+MIN_WEIGHT = np.float32(2.0**-60)
+MAX_STRENGTH = np.float32(2.0**40)
 
 
 class Weights(NamedTuple):
@@ -77,13 +77,13 @@ def get_block(weights: Weights, block: int) -> Weights:
 @kernel
 def clamp_weight(weight: np.float32) -> np.float32:
     """Return a Winnow weight, clamp_weight to its range."""
-    return min(max(weight, SMALLEST_WEIGHT), LARGEST_WEIGHT)
+    return min(max(weight, MIN_WEIGHT), MAX_WEIGHT)
 
 
 @kernel
 def clamp_signed_weight(weight: np.float32) -> np.float32:
     """Return a Perceptron weight, which may have either sign, clamp_weight to its range."""
-    return min(max(weight, -LARGEST_WEIGHT), LARGEST_WEIGHT)
+    return min(max(weight, -MAX_WEIGHT), MAX_WEIGHT)
 
 
 class Move(NamedTuple):

@@ -14,7 +14,7 @@ from thresher.kernels.compiler import kernel
 from thresher.kernels.tokenizer import combine_key_and_size, take_letters
 
 ABSENT = -1
-MOST = 2**31 - 1
+MAX_NAME_NUMBER = 2**31 - 1  # also masks the number in a slot
 
 
 class Table(NamedTuple):
@@ -68,7 +68,7 @@ def find_slot(
     entry = slots[slot, 0]
     while entry != ABSENT:
         if entry >> 31 == hashed and slots[slot, 1] == key:
-            number = entry & MOST
+            number = entry & MAX_NAME_NUMBER
             first = stops[number - 1] if number > 0 else 0
             if stops[number] - first == length and is_same_name(letters, start, kept_letters, first, length):
                 break
@@ -101,7 +101,7 @@ def find_names(
         entry = slots[slot, 0]
         while entry != ABSENT:
             if entry >> 31 == hashed and slots[slot, 1] == key:
-                number = entry & MOST
+                number = entry & MAX_NAME_NUMBER
                 first = stops[number - 1] if number > 0 and length > KEY_LETTERS else 0
                 if length <= KEY_LETTERS or (
                     stops[number] - first == length and is_same_name(letters, start, kept_letters, first, length)
@@ -109,8 +109,8 @@ def find_names(
                     break
             slot = (slot + 1) & mask
             entry = slots[slot, 0]
-        is_known = entry != ABSENT and entry & MOST < known
-        numbers[i] = entry & MOST if is_known else ABSENT
+        is_known = entry != ABSENT and entry & MAX_NAME_NUMBER < known
+        numbers[i] = entry & MAX_NAME_NUMBER if is_known else ABSENT
         missing += not is_known
         start = ends[i]
     return missing
@@ -152,7 +152,7 @@ def add_names(
             table.slots[slot, 1] = keys[i]
             table.slots[slot, 0] = entry
             known += 1
-        numbers[i] = entry & MOST
+        numbers[i] = entry & MAX_NAME_NUMBER
     return len(ends), known
 
 

@@ -12,7 +12,7 @@ from thresher.kernels.compiler import kernel
 from thresher.kernels.dense_weights import DISCARDED, PRESENT, Rule, Weights, clamp_weight
 from thresher.kernels.exponentials import write_exponentials
 
-_LARGEST_EXPONENT = 40.0  # keeps products with a weight within float32
+_MAX_EXPONENT = 40.0  # keeps products with a weight within float32
 
 
 @kernel
@@ -29,7 +29,7 @@ def write_factors(
 ) -> None:
     """Write e to the power of step x strength into `factors`; `rounded` is scratch space."""
     for j in range(len(strengths)):
-        factors[j] = min(max(np.float64(step) * np.float64(strengths[j]), -_LARGEST_EXPONENT), _LARGEST_EXPONENT)
+        factors[j] = min(max(np.float64(step) * np.float64(strengths[j]), -_MAX_EXPONENT), _MAX_EXPONENT)
     write_exponentials(factors, rounded)
 
 

@@ -14,7 +14,7 @@ _LN2_HIGH = 6.93147180369123816490e-01  # ln 2 in two parts, the first with its 
 _LN2_LOW = 1.90821492927058770002e-10
 _LOG_TERMS = 12
 _EXP_TERMS = 14
-_LARGEST_EXPONENT = 700.0
+_MAX_EXPONENT = 700.0
 
 
 def logarithm(values: ArrayLike) -> Floats:
@@ -40,7 +40,7 @@ def exponential(values: ArrayLike) -> Floats:
     >>> exponential([0.0, 1.0, -1.0])
     array([1.        , 2.71828183, 0.36787944])
     """
-    x = np.clip(np.asarray(values, dtype=np.float64), -_LARGEST_EXPONENT, _LARGEST_EXPONENT)
+    x = np.clip(np.asarray(values, dtype=np.float64), -_MAX_EXPONENT, _MAX_EXPONENT)
     twos = np.rint(x * (1 / (_LN2_HIGH + _LN2_LOW)))
     rest = (x - twos * _LN2_HIGH) - twos * _LN2_LOW
     series = np.ones_like(rest)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.kernels.ascii_tokenizer import KEY_LETTERS, LONGEST_TOKEN, PRIME, find_edges, write_words
+from thresher.kernels.ascii_tokenizer import KEY_LETTERS, MAX_TOKEN_LETTERS, PRIME, find_edges, write_words
 from thresher.kernels.compiler import kernel
 
 SEPARATOR, WORD, MARK, BIGRAM, IGNORED, CLASS = 0, 1, 2, 3, 4, 7
@@ -159,10 +159,10 @@ def tokenize_text(
         begin, start, end, previous = place, i, i, i
         while i <= stop:
             letter = plain[text[i]]
-            if letter > 2 and kind != BIGRAM and length < LONGEST_TOKEN:
+            if letter > 2 and kind != BIGRAM and length < MAX_TOKEN_LETTERS:
                 if kind == SEPARATOR:
                     kind, start, begin = WORD, i, place
-                while letter > 2 and length < LONGEST_TOKEN:
+                while letter > 2 and length < MAX_TOKEN_LETTERS:
                     letters[place] = letter
                     if place - begin < KEY_LETTERS:
                         key |= int(letter) << 8 * (place - begin)
@@ -198,7 +198,7 @@ def tokenize_text(
             if entry & ENDING:
                 sentence += 1
             before = place
-            if now == BIGRAM or (now == WORD and length < LONGEST_TOKEN):
+            if now == BIGRAM or (now == WORD and length < MAX_TOKEN_LETTERS):
                 place = write_code_point(lower[code], place, letters)
                 key, rest = take_letters(letters, before, place, key, rest, before - begin)
             if now == BIGRAM and length > 0:

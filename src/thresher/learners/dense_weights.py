@@ -18,7 +18,7 @@ from thresher.kernels.dense_weights import (
 from thresher.kernels.mistake_driven import Examples, Lanes, learn_blocks, score_rows
 from thresher.learners.chunks import CHUNK_WORK, run_on_threads, split_order
 
-WIDEST_BLOCK = 16
+MAX_BLOCK_WIDTH = 16
 _CACHE_LINE = 64
 _GROWTH = 1.5
 LANES = tuple(range(32))
@@ -51,12 +51,12 @@ def make_aligned(shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
 
 
 def choose_width(n_categories: int) -> int:
-    """Return the block width for a number of categories: the smallest power of two that holds them, up to WIDEST_BLOCK.
+    """Return the smallest power of two that holds the categories, up to MAX_BLOCK_WIDTH: the width of their blocks.
 
     >>> [choose_width(n) for n in (1, 3, 90)]
     [1, 4, 16]
     """
-    return min(WIDEST_BLOCK, 1 << max(n_categories - 1, 0).bit_length())
+    return min(MAX_BLOCK_WIDTH, 1 << max(n_categories - 1, 0).bit_length())
 
 
 class Matrices(NamedTuple):

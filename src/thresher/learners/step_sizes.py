@@ -5,7 +5,7 @@ from decimal import Context, Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.kernels.dense_weights import LARGEST_WEIGHT, SMALLEST_WEIGHT, Steps
+from thresher.kernels.dense_weights import MAX_WEIGHT, MIN_WEIGHT, Steps
 
 # Decimal powers are the same on every machine, unlike those of the C library and of NumPy's vector code.
 _DECIMAL = Context(prec=34, Emax=10**9, Emin=-(10**9), traps=[])
@@ -18,7 +18,7 @@ def power(base: float, exponent: float) -> np.float32:
     (np.float32(1.2), np.float32(1.1529215e+18))
     """
     exact = _DECIMAL.power(Decimal(base), Decimal(exponent))
-    return np.float32(float(min(max(exact, Decimal(float(SMALLEST_WEIGHT))), Decimal(float(LARGEST_WEIGHT)))))
+    return np.float32(float(min(max(exact, Decimal(float(MIN_WEIGHT))), Decimal(float(MAX_WEIGHT)))))
 
 
 def multiplicative_steps(alpha: float, beta: float, times: NDArray[np.float64]) -> Steps:

@@ -11,7 +11,7 @@ from thresher.kernels.dense_weights import REGULARIZED_WINNOW, Rule, Weights, dr
 from thresher.kernels.mistake_driven import Examples, Lanes, learn_rows
 from thresher.kernels.shuffle import make_state, shuffle_rows
 from thresher.learners.chunks import split_order
-from thresher.learners.dense_weights import NOT_KEPT, WIDEST_BLOCK, DenseWeights, Matrices, Start
+from thresher.learners.dense_weights import MAX_BLOCK_WIDTH, NOT_KEPT, DenseWeights, Matrices, Start
 from thresher.learners.sparse_weights import Entries, LearnerWeights, SparseWeights, collect_entries, join_entries
 from thresher.rows.labels import select_labels
 from thresher.rows.spilled import is_spilled, release_rows
@@ -307,7 +307,7 @@ def train_sparse(
 ) -> tuple[LearnerWeights, History]:
     """Train groups of categories in blocks, one after another, and keep only the weights of features that were met."""
     n_features, n_categories = examples.rows.n_features, plan.n_categories
-    size = max(GROUP_WEIGHTS // max(n_features, 1) // WIDEST_BLOCK, n_threads) * WIDEST_BLOCK
+    size = max(GROUP_WEIGHTS // max(n_features, 1) // MAX_BLOCK_WIDTH, n_threads) * MAX_BLOCK_WIDTH
     trained = []
     for first in range(0, n_categories, size):
         group = np.arange(first, min(first + size, n_categories))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from thresher.datasets.document import Document
 from thresher.errors import NotFittedError, ParameterError, RowsError
 from thresher.kernels.csr import Rows
-from thresher.kernels.dense_weights import LARGEST_WEIGHT
+from thresher.kernels.dense_weights import MAX_WEIGHT
 from thresher.model.predictions import Prediction, make_predictions, mark_best
 from thresher.model.reservoir import SampledDocument, as_rows
 from thresher.model.settings import WEIGHED
@@ -158,7 +158,7 @@ def apply_policy(
     """
     if 0 < len(model.learner.n_passes_) < scores.shape[1]:
         late = np.arange(scores.shape[1]) >= len(model.learner.n_passes_)
-        scores = np.where(late & (scores <= model.decisions.thresholds), np.float32(-LARGEST_WEIGHT), scores)
+        scores = np.where(late & (scores <= model.decisions.thresholds), np.float32(-MAX_WEIGHT), scores)
     accepted = model.decisions.accept(scores, cuts)
     accepted[empty] = False
     return accepted

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.kernels.dense_weights import DISCARDED, LARGEST_WEIGHT, LATE, Weights
+from thresher.kernels.dense_weights import DISCARDED, LATE, MAX_WEIGHT, Weights
 from thresher.learners import Perceptron
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.learners.dense_weights import DenseWeights, Start
@@ -116,7 +116,7 @@ def unpack_learner(
     categories = np.repeat(np.arange(n_categories, dtype=np.int32), np.diff(stops, prepend=0))
     for name in _list_arrays(start.balanced, start.average):
         # A moment divided by the number of examples gives a mean weight, within the limits of weights.
-        largest = 4 * float(LARGEST_WEIGHT) * examples[categories] if name == "moment" else LARGEST_WEIGHT
+        largest = 4 * float(MAX_WEIGHT) * examples[categories] if name == "moment" else MAX_WEIGHT
         _check_weights(name, arrays, largest, signed=name == "moment" or isinstance(learner, Perceptron))
     _unpack_counts(learner, arrays, n_categories)
     if sparse:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from thresher.errors import ParameterError, RowsError
 from thresher.kernels.csr import Labels
 
-MOST_CATEGORIES = 2**24
+MAX_CATEGORIES = 2**24
 
 
 def as_labels(source: Any, n_rows: int) -> Labels:
@@ -95,8 +95,8 @@ def as_truth(labels: Sequence[Iterable[int]], n_categories: int) -> NDArray[np.b
 def count_categories(labels: Labels, n_categories: int | None, known: int) -> int:
     """Return the number of categories, whether they are known, named up front or listed by a row."""
     named = 0 if n_categories is None else n_categories
-    if not isinstance(named, Integral) or not 0 <= named <= MOST_CATEGORIES:
-        raise ParameterError.of("n_categories", n_categories, allowed=f"0 to {MOST_CATEGORIES}")
+    if not isinstance(named, Integral) or not 0 <= named <= MAX_CATEGORIES:
+        raise ParameterError.of("n_categories", n_categories, allowed=f"0 to {MAX_CATEGORIES}")
     listed = int(labels.categories.max()) + 1 if len(labels.categories) else 0
     count = max(known, listed, int(named))
     if count == 0:
@@ -117,8 +117,8 @@ def _complete_labels(source: Any) -> Labels:
     given = [c for row in rows for c in row]
     if any(issubclass(kind, bool | np.bool_) or not hasattr(kind, "__index__") for kind in set(map(type, given))):
         raise RowsError("labels must be category numbers: whole numbers from 0", hint="not names, and not an indicator")
-    if given and not 0 <= min(given) <= max(given) < MOST_CATEGORIES:
-        raise RowsError(f"labels must be category numbers from 0 to {MOST_CATEGORIES - 1}")
+    if given and not 0 <= min(given) <= max(given) < MAX_CATEGORIES:
+        raise RowsError(f"labels must be category numbers from 0 to {MAX_CATEGORIES - 1}")
     sets = [sorted(set(map(int, row))) for row in rows]
     categories = [category for row in sets for category in row]
     indptr = np.concatenate(([0], np.cumsum([len(row) for row in sets], dtype=np.int64)))
@@ -132,12 +132,12 @@ def _check_judgements(labels: Labels) -> None:
             raise RowsError(f"labels: {name} must be a flat array of whole numbers, not {part.dtype}")
     if indptr[0] != 0 or np.any(indptr[1:] < indptr[:-1]) or not indptr[-1] == len(categories) == len(signs):
         raise RowsError("labels: indptr must start with 0, not decrease and end at the number of categories and signs")
-    if categories.size and not 0 <= int(categories.min()) <= int(categories.max()) < MOST_CATEGORIES:
+    if categories.size and not 0 <= int(categories.min()) <= int(categories.max()) < MAX_CATEGORIES:
         raise RowsError(f"labels reach from {categories.min()} to {categories.max()}", hint="allowed: from 0")
     if not np.isin(signs, (-1, 1)).all() or labels.others not in (-1, 0):
         raise RowsError("labels: signs must be +1 or -1, and others -1 or 0")
     owners = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    if len(np.unique(owners * MOST_CATEGORIES + categories)) != len(categories):
+    if len(np.unique(owners * MAX_CATEGORIES + categories)) != len(categories):
         raise RowsError("labels: a row lists a category twice")
 
 

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from thresher.errors import RowsError
 from thresher.kernels.csr import Rows, copy_rows, find_faulty_row, normalize_rows
-from thresher.kernels.dense_weights import LARGEST_STRENGTH
+from thresher.kernels.dense_weights import MAX_STRENGTH
 from thresher.rows.spilled import is_spilled, release
 
-_MOST_FEATURES = 2**31 - 1
+_MAX_FEATURES = 2**31 - 1
 _AT_ONCE = 2**16  # rows copied together
 
 
@@ -50,8 +50,8 @@ def check_structure(indptr: Any, indices: Any, n_columns: int) -> tuple[NDArray[
     for name, array in (("indptr", pointers), ("indices", columns)):
         if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size > 0):
             raise RowsError(f"{name} must be a flat array of whole numbers, not {array.dtype} of shape {array.shape}")
-    if not 0 < n_columns <= _MOST_FEATURES:
-        raise RowsError(f"n_features = {n_columns}: 0 feature(s) or too many", hint=f"allowed: 1 to {_MOST_FEATURES}")
+    if not 0 < n_columns <= _MAX_FEATURES:
+        raise RowsError(f"n_features = {n_columns}: 0 feature(s) or too many", hint=f"allowed: 1 to {_MAX_FEATURES}")
     if len(pointers) == 0 or pointers[0] != 0:
         raise RowsError("indptr must start with 0")
     if np.any(pointers[1:] < pointers[:-1]):
@@ -78,10 +78,8 @@ def _check_values(data: Any, count: int) -> NDArray[np.float32]:
     values = values[:count]
     if not np.all(np.isfinite(values)):
         raise RowsError("data contains NaN or infinity", hint="replace them before learning")
-    if values.size and not -LARGEST_STRENGTH <= values.min() <= values.max() <= LARGEST_STRENGTH:
-        raise RowsError(
-            f"data reaches from {values.min():g} to {values.max():g}", hint=f"allowed: +-{LARGEST_STRENGTH:g}"
-        )
+    if values.size and not -MAX_STRENGTH <= values.min() <= values.max() <= MAX_STRENGTH:
+        raise RowsError(f"data reaches from {values.min():g} to {values.max():g}", hint=f"allowed: +-{MAX_STRENGTH:g}")
     return _writeable(values, np.float32)
 
 

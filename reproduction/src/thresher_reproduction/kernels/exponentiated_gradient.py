@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from thresher.kernels.compiler import kernel
 from thresher.kernels.csr import Labels, Rows
-from thresher.kernels.reproducible_math import _EXP_TERMS, _LARGEST_EXPONENT, _LN2_HIGH, _LN2_LOW
+from thresher.kernels.reproducible_math import _EXP_TERMS, _LN2_HIGH, _LN2_LOW, _MAX_EXPONENT
 
 
 class Parts(NamedTuple):
@@ -58,7 +58,7 @@ SERIES = Series(
     np.float64(_LN2_HIGH),
     np.float64(_LN2_LOW),
     np.float64(1 / (_LN2_HIGH + _LN2_LOW)),
-    np.float64(_LARGEST_EXPONENT),
+    np.float64(_MAX_EXPONENT),
     np.arange(_EXP_TERMS, 0, -1, dtype=np.float64),
     np.ldexp(1.0, np.arange(-_MOST_TWOS, _MOST_TWOS + 1)),
 )
