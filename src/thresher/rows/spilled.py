@@ -123,7 +123,7 @@ def is_spilled(array: NDArray[Any]) -> bool:
 
 
 def release(array: NDArray[Any]) -> None:
-    """Release the memory of a part of a spilled array, which is read again when it is needed."""
+    """Release the memory of a part of a spilled array, which is read again when it is needed; leave other arrays."""
     mapped = _map_of(array)
     if mapped is None or len(array) == 0:
         return

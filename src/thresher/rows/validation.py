@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from thresher.errors import RowsError
 from thresher.kernels.csr import Rows, copy_rows, find_faulty_row, normalize_rows
 from thresher.kernels.dense_weights import MAX_STRENGTH
-from thresher.rows.spilled import is_spilled, release
+from thresher.rows.spilled import release
 
 _MAX_FEATURES = 2**31 - 1
 _AT_ONCE = 2**16  # rows copied together
@@ -108,9 +108,8 @@ def select_rows(rows: Rows, chosen: NDArray[np.integer]) -> Rows:
     for first in range(0, len(starts), _AT_ONCE):
         some = slice(first, first + _AT_ONCE)
         copy_rows(starts[some], stops[some], rows.indices, rows.data, indptr[first], indices, data)
-        if is_spilled(rows.indices):
-            release(rows.indices)
-            release(rows.data)
+        release(rows.indices)
+        release(rows.data)
     return Rows(indptr, indices, data, rows.n_features)
 
 
