@@ -43,5 +43,5 @@ class BalancedWinnow(WinnowSettings, MistakeDrivenLearner):
     rule: ClassVar[int] = BALANCED_WINNOW
     balanced: ClassVar[bool] = True
 
-    def _steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
+    def _make_steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
         return multiplicative_steps(self.alpha, self.beta, times)

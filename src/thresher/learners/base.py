@@ -119,9 +119,9 @@ class MistakeDrivenLearner(MistakeRule):
         train: Train | None = None,
     ) -> Self:
         average_active = self._measure_average_active(strong)
-        examples = Examples(strong, labels, self._steps(average_active, times))
+        examples = Examples(strong, labels, self._make_steps(average_active, times))
         count = count_categories(examples.labels, n_categories, 0)
-        rule, schedule = self._rule(average_active, revive=False), self._schedule(average_active)
+        rule, schedule = self._make_rule(average_active, revive=False), self._make_schedule(average_active)
         start, n_threads = self.start_weights(average_active), count_threads(self.n_threads)
         weights: LearnerWeights
         if train is not None or self.sparse:
@@ -175,7 +175,7 @@ class MistakeDrivenLearner(MistakeRule):
         Rows and labels must be valid, as in `learn_rows`, and all categories must be known. This does not support
         averaged weights, as each step changes all means.
         """
-        weights, (rule, steps) = self.get_weights(), self._online_rule()
+        weights, (rule, steps) = self.get_weights(), self._get_online_rule()
         weights.grow(rows.n_features, weights.n_categories)
         scores, mistakes = weights.stream(Examples(rows, labels, steps), rule)
         self._limit_untaught(scores)
@@ -183,11 +183,11 @@ class MistakeDrivenLearner(MistakeRule):
         self.positives_ = self.positives_ + count_positives(labels, weights.n_categories)
         return scores
 
-    def _online_rule(self) -> tuple[Rule, Steps]:
+    def _get_online_rule(self) -> tuple[Rule, Steps]:
         """Return the rule and the steps of single documents, which are computed once."""
         if self._online is None:
-            rule = self._rule(self.average_active_, revive=not self.discard_final)
-            self._online = rule, self._steps(self.average_active_, np.ones(1))
+            rule = self._make_rule(self.average_active_, revive=not self.discard_final)
+            self._online = rule, self._make_steps(self.average_active_, np.ones(1))
         return self._online
 
     def _learn(
@@ -205,10 +205,10 @@ class MistakeDrivenLearner(MistakeRule):
         first = self._weights is None
         average_active = self._measure_average_active(rows) if first else self.average_active_
         if first or times is not None:
-            rule = self._rule(average_active, revive=not self.discard_final)
-            steps = self._steps(average_active, np.ones(1) if times is None else times)
+            rule = self._make_rule(average_active, revive=not self.discard_final)
+            steps = self._make_steps(average_active, np.ones(1) if times is None else times)
         else:
-            rule, steps = self._online_rule()
+            rule, steps = self._get_online_rule()
         examples = Examples(rows, labels, steps)
         long = len(rows.indptr) > 2 and len(rows.indices) * count > CHUNK_WORK
         weights = self._make_first_weights(average_active, rows) if self._weights is None else self._weights
@@ -252,16 +252,16 @@ class MistakeDrivenLearner(MistakeRule):
         checked = as_rows(rows)
         if checked.n_features != weights.n_features:
             raise RowsError(f"rows have {checked.n_features} features, and the learner has {weights.n_features}")
-        return self._scores(weights, self.strengths(checked))
+        return self._score(weights, self.strengths(checked))
 
     def score_rows(self, rows: Rows) -> NDArray[np.float32]:
         """Return the raw scores of `rows` of strengths, which are known to be valid."""
         weights = self.get_weights()
         if rows.n_features > weights.n_features:
             raise RowsError(f"rows have {rows.n_features} features, and the learner has {weights.n_features}")
-        return self._scores(weights, rows)
+        return self._score(weights, rows)
 
-    def _scores(self, weights: LearnerWeights, strong: Rows) -> NDArray[np.float32]:
+    def _score(self, weights: LearnerWeights, strong: Rows) -> NDArray[np.float32]:
         scores = weights.score(strong, count_threads(self.n_threads))
         self._limit_untaught(scores)
         return scores

@@ -78,12 +78,12 @@ class DenseWeights:
         self.width = width or choose_width(n_categories)
         self.n_features = n_features
         self.n_categories = n_categories
-        self.examples = np.zeros((self._count(n_categories), self.width), dtype=np.int64)
+        self.examples = np.zeros((self._count_blocks(n_categories), self.width), dtype=np.int64)
         self.weights = self._new_weights(n_features)
         self._fill(slice(None), slice(0, n_features))
         self._mean: list[NDArray[np.float32]] = []  # filled on first use; a new list after each change
 
-    def _count(self, n_categories: int) -> int:
+    def _count_blocks(self, n_categories: int) -> int:
         return -(-max(n_categories, 1) // self.width)
 
     def _new_weights(self, capacity: int) -> Weights:
@@ -123,18 +123,18 @@ class DenseWeights:
         """A tuple with one item per lane of a block; kernels read the width from its type."""
         return LANES[: self.width]
 
-    def learning(self) -> NDArray[np.bool_]:
+    def mask_filled_lanes(self) -> NDArray[np.bool_]:
         """Return a mask of the lanes that hold a category, of shape (blocks, lanes)."""
         filled = np.zeros(self.examples.shape, dtype=np.bool_)
         filled.reshape(-1)[: self.n_categories] = True
         return filled
 
-    def by_category(self, array: NDArray[Any]) -> NDArray[Any]:
+    def to_columns(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return a (blocks, features, lanes) array as (features, categories), without spare room."""
         flat = array.transpose(1, 0, 2).reshape(array.shape[1], -1)
         return flat[: self.n_features, : self.n_categories]
 
-    def count_by_category(self, array: NDArray[Any]) -> NDArray[Any]:
+    def flatten_lanes(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return a (blocks, lanes) array as (categories,)."""
         return array.reshape(-1)[: self.n_categories]
 
@@ -153,8 +153,8 @@ class DenseWeights:
 
     def has_room(self, n_features: int, n_categories: int) -> bool:
         """Return whether the arrays have room for `n_features` and `n_categories`."""
-        full = n_features > self.weights.weight.shape[1] or self._count(n_categories) > len(self.examples)
-        return not (full or self._width_for(n_categories) > self.width or self._shared)
+        full = n_features > self.weights.weight.shape[1] or self._count_blocks(n_categories) > len(self.examples)
+        return not (full or self._choose_width(n_categories) > self.width or self._shared)
 
     def reserve(self, n_features: int, n_categories: int) -> None:
         """Allocate all memory that `grow` will need, and change nothing else.
@@ -166,9 +166,9 @@ class DenseWeights:
 
     def _make_room(self, n_features: int, n_categories: int) -> None:
         if not self.has_room(n_features, n_categories):
-            self._move(n_features, n_categories, self._width_for(n_categories))
+            self._move(n_features, n_categories, self._choose_width(n_categories))
 
-    def _width_for(self, n_categories: int) -> int:
+    def _choose_width(self, n_categories: int) -> int:
         return self.fixed_width or max(self.width, choose_width(n_categories))
 
     def _set_late(self, categories: range) -> None:
@@ -185,7 +185,7 @@ class DenseWeights:
             capacity = max(n_features, int(capacity * _GROWTH))
         grown, known = self.view(), slice(0, self.n_features)
         grown.width = width
-        grown.examples = np.zeros((grown._count(n_categories), width), dtype=np.int64)
+        grown.examples = np.zeros((grown._count_blocks(n_categories), width), dtype=np.int64)
         grown.examples.reshape(-1)[: self.n_categories] = self.examples.reshape(-1)[: self.n_categories]
         grown.weights = grown._new_weights(capacity)
         same = len(self.examples) if width == self.width else 0
@@ -262,7 +262,7 @@ class DenseWeights:
         pairs = list(zip(away, categories[categories >= count].tolist(), strict=True))
         self.swap(pairs)
         front = self.view()
-        n_blocks = self._count(count)
+        n_blocks = self._count_blocks(count)
         front.n_categories, front.examples = count, self.examples[:n_blocks]
         front.weights = Weights._make(array[:n_blocks] for array in self.weights)
         return front, pairs
@@ -290,16 +290,16 @@ class DenseWeights:
 
     def _learn(self, examples: Examples, rule: Rule, scores: NDArray[np.float32]) -> NDArray[np.int64]:
         mistakes = np.zeros(self.examples.shape, dtype=np.int64)
-        lanes = Lanes(self.width_tag, self.learning(), self.examples, mistakes)
+        lanes = Lanes(self.width_tag, self.mask_filled_lanes(), self.examples, mistakes)
         learn_blocks(examples, np.arange(len(examples.rows.indptr) - 1), rule, lanes, self.weights, scores)
         self.clear_means()
-        return self.count_by_category(mistakes)
+        return self.flatten_lanes(mistakes)
 
     def score(self, rows: Rows, n_threads: int) -> NDArray[np.float32]:
         """Return the scores, of shape (rows, categories), computed by threads over ranges of rows."""
         n_rows, now = len(rows.indptr) - 1, self._now()
         scores = np.empty((n_rows, now.n_categories), dtype=np.float32)
-        rows, weight = now._scoring(rows)
+        rows, weight = now._select_for_scoring(rows)
 
         def score_part(first: int, last: int) -> None:
             score_rows(rows, first, last, now.width_tag, weight, scores)
@@ -313,13 +313,13 @@ class DenseWeights:
 
     # -- access to weights -------------------------------------------------------------------------------------------
 
-    def matrices(self, categories: list[int]) -> Matrices:
+    def to_matrices(self, categories: list[int]) -> Matrices:
         """Return copies of the weights and examples of some categories, as matrices."""
         weights = (
-            self.by_category(array)[:, categories] if array.shape[1] else np.zeros((0, len(categories)), array.dtype)
+            self.to_columns(array)[:, categories] if array.shape[1] else np.zeros((0, len(categories)), array.dtype)
             for array in self.weights
         )
-        return Matrices(Weights._make(weights), self.count_by_category(self.examples)[categories])
+        return Matrices(Weights._make(weights), self.flatten_lanes(self.examples)[categories])
 
     @classmethod
     def from_matrices(cls, start: Start, matrices: Matrices, width: int | None = None) -> "DenseWeights":
@@ -349,12 +349,12 @@ class DenseWeights:
         """Return the number of discarded features, by category."""
         if self.weights.absent.shape[1] == 0:
             return np.zeros(self.n_categories, dtype=np.int64)
-        return np.asarray(np.count_nonzero(self.by_category(self.weights.absent) == DISCARDED, axis=0))
+        return np.asarray(np.count_nonzero(self.to_columns(self.weights.absent) == DISCARDED, axis=0))
 
     def to_matrix(self) -> NDArray[np.float32]:
         """Return the weights used in scores, of shape (features, categories)."""
         now = self._now()
-        return now.by_category(now.scoring_weight())
+        return now.to_columns(now.get_scoring_weight())
 
     @property
     def can_discard(self) -> bool:
@@ -373,7 +373,7 @@ class DenseWeights:
         kept = np.zeros(importance.shape, dtype=np.bool_)
         kept.reshape(-1)[np.argsort(-importance.reshape(-1), kind="stable")[:count]] = True
         features = np.flatnonzero(kept.any(axis=1))
-        matrices = self.matrices(list(range(self.n_categories)))
+        matrices = self.to_matrices(list(range(self.n_categories)))
         weights = Weights._make(array[features] if len(array) else array for array in matrices.weights)
         dropped = ~kept[features]
         absent = weights.absent if len(weights.absent) else np.zeros(dropped.shape, dtype=np.uint8)
@@ -386,11 +386,11 @@ class DenseWeights:
 
     def select(self, categories: list[int]) -> "DenseWeights":
         """Return blocks of only some categories, in that order."""
-        return DenseWeights.from_matrices(self.start, self.matrices(categories), self.fixed_width)
+        return DenseWeights.from_matrices(self.start, self.to_matrices(categories), self.fixed_width)
 
     def merge(self, categories: list[int]) -> "DenseWeights":
         """Return blocks whose first of these categories has the largest weight among them for each feature."""
-        matrices = self.matrices(list(range(self.n_categories)))
+        matrices = self.to_matrices(list(range(self.n_categories)))
         best = np.array(categories)[matrices.weights.weight[:, categories].argmax(axis=1)]
         for matrix in matrices.weights:
             if len(matrix):
@@ -402,25 +402,25 @@ class DenseWeights:
         """Clear the values that are derived from the weights."""
         self._mean = []
 
-    def scoring_weight(self) -> NDArray[np.float32]:
+    def get_scoring_weight(self) -> NDArray[np.float32]:
         """Return the weights used in scores, of shape (blocks, features, lanes): the last or the mean ones."""
         if not self.start.average:
             return self.weights.weight
         known = self._mean[:1]  # has another shape if another thread has just made room
         if not known or known[0].shape != (len(self.examples), self.n_features, self.width):
-            known = [self._means(self.weights, self.n_features)]
+            known = [self._compute_means(self.weights, self.n_features)]
             self._mean[:] = known
         return known[0]
 
-    def _scoring(self, rows: Rows) -> tuple[Rows, NDArray[np.float32]]:
+    def _select_for_scoring(self, rows: Rows) -> tuple[Rows, NDArray[np.float32]]:
         """Return rows and the weights to score them with; for a few rows, only the means of their own features."""
         if not self.start.average or self._mean or len(rows.indices) > self.n_features // 4:
-            return rows, self.scoring_weight()
+            return rows, self.get_scoring_weight()
         features, renumbered = np.unique(rows.indices, return_inverse=True)
         few = Weights._make(array[:, features] if array.shape[1] else array for array in self.weights)
-        return rows._replace(indices=renumbered.astype(np.int32)), self._means(few, len(features))
+        return rows._replace(indices=renumbered.astype(np.int32)), self._compute_means(few, len(features))
 
-    def _means(self, weights: Weights, n_features: int) -> NDArray[np.float32]:
+    def _compute_means(self, weights: Weights, n_features: int) -> NDArray[np.float32]:
         mean = make_aligned((len(self.examples), n_features, self.width), np.float32)
         write_mean_weights(weights, self.examples, mean)
         return mean

@@ -29,7 +29,7 @@ class MistakeRule(LearnerSettings):
         """Return the parameters by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def _steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
+    def _make_steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
         raise NotImplementedError
 
     def check_parameters(self) -> None:
@@ -53,7 +53,7 @@ class MistakeRule(LearnerSettings):
         late_zero = self.sparse or self.late_start == "zero"
         return Start(np.float32(positive), np.float32(negative), self.balanced, self.discard, self.average, late_zero)
 
-    def _rule(self, average_active: float, revive: bool) -> Rule:
+    def _make_rule(self, average_active: float, revive: bool) -> Rule:
         start, theta = self.start_weights(average_active), np.float32(self.theta)
         if self.threshold_range is None:
             low, high = np.nextafter(theta, np.float32(np.inf)), theta
@@ -65,7 +65,7 @@ class MistakeRule(LearnerSettings):
         """Return the rate of dual weights; only Regularized Winnow has them."""
         return 0.0
 
-    def _schedule(self, average_active: float) -> Schedule:
+    def _make_schedule(self, average_active: float) -> Schedule:
         discarding = None
         if self.discard:
             low, high = self.filtering_range(average_active)
@@ -87,6 +87,6 @@ class MistakeRule(LearnerSettings):
 
     def _after_one_step(self, average_active: float) -> tuple[np.float32, np.float32]:
         """Return a starting weight after one demotion, and after one promotion."""
-        rule, steps = self._rule(average_active, revive=False), self._steps(average_active, np.ones(1))
+        rule, steps = self._make_rule(average_active, revive=False), self._make_steps(average_active, np.ones(1))
         down, up = (np.float32(weight_after_one_step(rule, steps, promote)) for promote in (False, True))
         return down, up

@@ -36,6 +36,6 @@ class Perceptron(PerceptronSettings, MistakeDrivenLearner):
 
     rule: ClassVar[int] = PERCEPTRON
 
-    def _steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
+    def _make_steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
         alpha = self._base(average_active) if self.alpha is None else self.alpha
         return additive_steps(alpha, times)

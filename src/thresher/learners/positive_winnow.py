@@ -39,7 +39,7 @@ class PositiveWinnow(PositiveWinnowSettings, MistakeDrivenLearner):
 
     rule: ClassVar[int] = POSITIVE_WINNOW
 
-    def _steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
+    def _make_steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
         return multiplicative_steps(self.alpha, self.beta, times)
 
     def strengths(self, rows: Rows) -> Rows:

@@ -51,7 +51,7 @@ class RegularizedWinnow(RegularizedSettings, MistakeDrivenLearner):
     rule: ClassVar[int] = REGULARIZED_WINNOW
     balanced: ClassVar[bool] = True
 
-    def _steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
+    def _make_steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
         return Steps((self.positive_cap * times).astype(np.float32), (self.cap * times).astype(np.float32))
 
     def start_weights(self, average_active: float) -> Start:

@@ -140,21 +140,21 @@ class SparseWeights:
 
     def copy_part(self, categories: list[int], features: NDArray[np.int64]) -> "SparseWeights":
         """Return a copy of the weights of only some categories and features; `put_back_part` copies it back."""
-        numbers, features_met, places = self._met(categories, features)
+        numbers, features_met, places = self._find_entries(categories, features)
         order = np.argsort(numbers, kind="stable")
         numbers, features_met, places = numbers[order], features_met[order], places[order]
         weights: Any = (array[places] if len(array) else array for array in self.lists[4:])
         entries = Entries(numbers, features_met, *weights)
         return SparseWeights(self.start, len(features), self.examples[categories], entries)
 
-    def _met(
+    def _find_entries(
         self, categories: list[int], features: NDArray[np.int64]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
         """Return the category, feature and position of each entry of some categories and features.
 
         Categories and features are numbered by their order in the arguments.
         """
-        met, places = self._places(features)
+        met, places = self._find_places(features)
         renumbered = np.full(self.n_categories, -1, dtype=np.int32)
         renumbered[categories] = np.arange(len(categories))
         numbers = renumbered[self.lists.categories[places]]
@@ -163,7 +163,7 @@ class SparseWeights:
 
     def put_back_part(self, part: Any, categories: list[int], features: NDArray[np.int64]) -> None:
         """Copy back the weights and examples of a part."""
-        _, known, _ = self._met(categories, features)
+        _, known, _ = self._find_entries(categories, features)
         wanted = part.lists.counts - np.bincount(known, minlength=len(features))
         short = wanted > (self.lists.rooms - self.lists.counts)[features]
         if short.any():
@@ -223,7 +223,7 @@ class SparseWeights:
     def score(self, rows: Rows, n_threads: int) -> NDArray[np.float32]:
         """Return the scores, of shape (rows, categories), computed by threads over ranges of rows."""
         n_rows, now = len(rows.indptr) - 1, self._now()
-        weight, scores = now._scoring_weight(), np.empty((n_rows, now.n_categories), dtype=np.float32)
+        weight, scores = now._get_scoring_weight(), np.empty((n_rows, now.n_categories), dtype=np.float32)
 
         def score_part(first: int, last: int) -> None:
             score_sparse_rows(rows, first, last, now.lists, weight, scores)
@@ -233,7 +233,7 @@ class SparseWeights:
 
     # -- access to weights -------------------------------------------------------------------------------------------
 
-    def _scoring_weight(self) -> NDArray[np.float32]:
+    def _get_scoring_weight(self) -> NDArray[np.float32]:
         if not self.start.average:
             return self.lists.weight
         known = self._mean[:1]  # has another length if another thread has just made room
@@ -247,7 +247,7 @@ class SparseWeights:
         """Return the weights of some features for a category, as used in scores or, if `last`, after the last step."""
         category_weights = np.empty(len(features), dtype=np.float32)
         now = self._now()
-        weight = now.lists.weight if last else now._scoring_weight()
+        weight = now.lists.weight if last else now._get_scoring_weight()
         write_weights_of(now.lists, category, np.asarray(features, dtype=np.int64), weight, category_weights)
         return category_weights
 
@@ -258,11 +258,11 @@ class SparseWeights:
     def to_matrix(self) -> NDArray[np.float32]:
         """Return the weights used in scores, of shape (features, categories)."""
         matrix = np.zeros((self.n_features, self.n_categories), dtype=np.float32)
-        features, places = self._places()
-        matrix[features, self.lists.categories[places]] = self._scoring_weight()[places]
+        features, places = self._find_places()
+        matrix[features, self.lists.categories[places]] = self._get_scoring_weight()[places]
         return matrix
 
-    def _places(self, features: Any = slice(None)) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    def _find_places(self, features: Any = slice(None)) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the feature of each entry, numbered by its order in `features`, and the position, list by list."""
         counts, starts = self.lists.counts[features], self.lists.starts[features]
         numbers = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
@@ -272,8 +272,8 @@ class SparseWeights:
 
     def entries(self, scoring: bool = False) -> Entries:
         """Return all entries, sorted by category, with the last weights or, if `scoring`, those used in scores."""
-        features, places = self._places()
-        lists = self.lists._replace(weight=self._scoring_weight()) if scoring else self.lists
+        features, places = self._find_places()
+        lists = self.lists._replace(weight=self._get_scoring_weight()) if scoring else self.lists
         order = np.argsort(lists.categories[places], kind="stable")
         features, places = features[order], places[order]
         del order  # frees memory, as there may be very many entries
@@ -281,7 +281,7 @@ class SparseWeights:
         categories, *weights = arrays
         return Entries(categories, features, *weights)
 
-    def with_entries(self, entries: Entries) -> "SparseWeights":
+    def replace_entries(self, entries: Entries) -> "SparseWeights":
         """Return weights with other entries, sorted by category, for the same features and categories."""
         return SparseWeights(self.start, self.n_features, self.examples.copy(), entries)
 
@@ -318,7 +318,7 @@ class SparseWeights:
         merged = merged._replace(categories=np.full(len(merged.features), categories[0], dtype=np.int32))
         rest = entries.at(np.flatnonzero(entries.categories != categories[0]))
         both = join_entries([rest, merged])
-        result = self.with_entries(both.at(np.lexsort((both.features, both.categories))))
+        result = self.replace_entries(both.at(np.lexsort((both.features, both.categories))))
         result.examples[categories[0]] = self.examples[categories].max()
         return result
 

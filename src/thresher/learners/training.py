@@ -99,7 +99,9 @@ class Training:
         self.first_pass = first_pass
         self.n_rows = len(examples.rows.indptr) - 1
         self.n_blocks = len(blocks.examples)
-        self.lanes = Lanes(blocks.width_tag, blocks.learning(), blocks.examples, np.zeros_like(blocks.examples))
+        self.lanes = Lanes(
+            blocks.width_tag, blocks.mask_filled_lanes(), blocks.examples, np.zeros_like(blocks.examples)
+        )
         self.discarded = np.zeros_like(self.lanes.learning)
         self.lengths = np.diff(examples.rows.indptr)
         self._done = np.zeros(self.n_blocks, dtype=np.int64)
@@ -119,7 +121,7 @@ class Training:
                 self._stopped = True
         self._report(report)
         self.blocks.clear_means()
-        history = self._history([task.result() for task in tasks])
+        history = self._join_history([task.result() for task in tasks])
         if last < self.schedule.max_passes and self.lanes.learning.any():
             history = self._train_rest(history, last, n_threads, report)
         return history
@@ -135,14 +137,14 @@ class Training:
 
     def _train_rest(self, before: History, last: int, n_threads: int, report: Report | None) -> History:
         """Train the categories that still learn, in blocks of their own; changes the weights."""
-        rest = np.flatnonzero(self.blocks.count_by_category(self.lanes.learning))
+        rest = np.flatnonzero(self.blocks.flatten_lanes(self.lanes.learning))
         blocks, pairs = self.blocks.gather(rest)
         rest = np.arange(len(rest))  # the category at each position now
         rest[[place for place, _ in pairs]] = [category for _, category in pairs]
         labels = select_labels(self.examples.labels, rest, self.blocks.n_categories)
         training = Training(self.examples._replace(labels=labels), self.rule, self.schedule, blocks, last + 1)
-        training.discarded.reshape(-1)[: len(rest)] = self.blocks.count_by_category(self.discarded)[rest]
-        history = training.run(n_threads, self._report_rest(report))
+        training.discarded.reshape(-1)[: len(rest)] = self.blocks.flatten_lanes(self.discarded)[rest]
+        history = training.run(n_threads, self._make_rest_report(report))
         self.blocks.swap(pairs)
         mistakes = np.zeros((len(history.mistakes), self.blocks.n_categories), dtype=np.int64)
         mistakes[:, rest] = history.mistakes
@@ -150,21 +152,21 @@ class Training:
         n_passes[rest] += history.n_passes
         return History(np.concatenate((before.mistakes, mistakes)), n_passes)
 
-    def _report_rest(self, report: Report | None) -> Report | None:
+    def _make_rest_report(self, report: Report | None) -> Report | None:
         """Return a callback for the training of the rest, which continues from the current progress."""
         if report is None:
             return None
-        total, done, mistakes = self._total(), int(self._done.sum()), int(self._mistakes.sum())
+        total, done, mistakes = self._count_steps(), int(self._done.sum()), int(self._mistakes.sum())
         return lambda step: report(
             Progress(done + (total - done) * step.done // max(step.total, 1), total, mistakes + step.mistakes)
         )
 
-    def _total(self) -> int:
+    def _count_steps(self) -> int:
         return (self.schedule.max_passes - self.first_pass + 1) * self.n_rows * self.n_blocks
 
     def _report(self, report: Report | None) -> None:
         if report is not None:
-            report(Progress(int(self._done.sum()), self._total(), int(self._mistakes.sum())))
+            report(Progress(int(self._done.sum()), self._count_steps(), int(self._mistakes.sum())))
 
     def _train_block(self, block: int, last: int) -> list[NDArray[np.int64]]:
         """Return the mistakes of each pass, -1 for lanes whose category had stopped before."""
@@ -183,7 +185,7 @@ class Training:
                 discarded |= due
             learning &= due | (mistakes > 0)
             if not learning.any():
-                self._done[block] = self._total() // self.n_blocks
+                self._done[block] = self._count_steps() // self.n_blocks
                 break
         return passes
 
@@ -221,7 +223,7 @@ class Training:
         kept = Weights._make(array[block, : self.blocks.n_features] for array in self.blocks.weights)
         drop_features(low, high, due, kept)
 
-    def _history(self, results: list[list[NDArray[np.int64]]]) -> History:
+    def _join_history(self, results: list[list[NDArray[np.int64]]]) -> History:
         n_passes = max(len(passes) for passes in results)
         absent = np.full(self.blocks.width, -1, dtype=np.int64)
         padded = [passes + [absent] * (n_passes - len(passes)) for passes in results]
@@ -275,9 +277,9 @@ def train_group(
     labels = select_labels(examples.labels, group, plan.n_categories)
     training = Training(examples._replace(labels=labels), plan.rule, plan.schedule, blocks)
     history = training.run(n_threads, report)
-    counts = blocks.count_by_category(blocks.examples)
+    counts = blocks.flatten_lanes(blocks.examples)
     if not plan.sparse:
-        return Trained(blocks.matrices(list(range(len(group)))), counts, history)
+        return Trained(blocks.to_matrices(list(range(len(group)))), counts, history)
     entries = collect_entries(blocks)
     return Trained(entries._replace(categories=entries.categories + np.int32(group[0])), counts, history)
 
@@ -311,12 +313,12 @@ def train_sparse(
     trained = []
     for first in range(0, n_categories, size):
         group = np.arange(first, min(first + size, n_categories))
-        share = _share(report, first, len(group), n_categories)
+        share = _make_share_report(report, first, len(group), n_categories)
         trained.append(train_group(examples, plan, group, n_threads, share))
     return join_groups(trained, plan, n_features)
 
 
-def _share(report: Report | None, first: int, count: int, n_categories: int) -> Report | None:
+def _make_share_report(report: Report | None, first: int, count: int, n_categories: int) -> Report | None:
     """Return a callback that reports the training of some categories as a share of the whole."""
     if report is None:
         return None

@@ -60,7 +60,7 @@ def _pack_dense(blocks: DenseWeights) -> Arrays:
         "weights.stops": np.cumsum(counts),
         "weights.discarded": _pack_bits(blocks, DISCARDED),
         "weights.late": _pack_bits(blocks, LATE),
-        "learner.examples": blocks.count_by_category(blocks.examples).copy(),
+        "learner.examples": blocks.flatten_lanes(blocks.examples).copy(),
     }
 
 
