@@ -52,7 +52,7 @@ def test_journal_check_names_the_file_and_the_record(memory: Path, called: Run) 
     Damage(file.name, place, 0, False).do(model)
     ended = called("journal", "check", model)
     assert ended.code == 65
-    assert f"{file}: record 18 is damaged: it is not what was written" in ended.err
+    assert f"{file}: record 18 is damaged: its seal does not match" in ended.err
     assert ended.err.count("\n") == 1
 
 

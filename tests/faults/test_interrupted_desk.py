@@ -85,7 +85,7 @@ def test_a_correction_interrupted_after_its_commit_stops_the_model(
             desk.write_model,
             desk.write_snapshot,
         ):
-            with pytest.raises(JournalError, match="record 4 is kept and was not applied"):
+            with pytest.raises(JournalError, match="record 4 was written but not applied"):
                 refused()
     whole_again(model, 4)
 
@@ -97,11 +97,13 @@ def test_an_incomplete_correction_is_written_to_no_file(model: Path, monkeypatch
     before = model.read_bytes()
     with JournaledModel(model) as desk:
         teach(desk, 0, 3)
-        monkeypatch.setattr("thresher.model.online_learning.kept", broken_off)  # which comes after weights were changed
+        monkeypatch.setattr(
+            "thresher.model.online_learning.copy_row", broken_off
+        )  # which comes after weights were changed
         with pytest.raises(BrokenOffError):
             teach(desk, 3, 4)
         monkeypatch.undo()
-        with pytest.raises(JournalError, match="record 4 is kept and was not applied"):
+        with pytest.raises(JournalError, match="record 4 was written but not applied"):
             desk.write_model()
     assert model.read_bytes() == before
     whole_again(model, 4)
@@ -115,7 +117,7 @@ def test_a_journal_without_its_facts_is_refused(model: Path) -> None:
         teach(desk, 0, 3)
         desk.write_model()
     spoil(model, "DELETE FROM facts")
-    with pytest.raises(JournalError, match=r"journal\.sqlite3: it is damaged: it has records, and not what it began"):
+    with pytest.raises(JournalError, match=r"journal\.sqlite3: it is damaged: it has records, but no first model"):
         JournaledModel(model)
 
 
@@ -161,10 +163,10 @@ def test_a_wrong_mark_of_an_undone_record_is_refused(model: Path) -> None:
         snapshot.unlink()
     sealed = "UPDATE records SET seal = seal(seq, id, kind, time, user, body, text, features, digest, undone_by)"
     spoil(model, f"UPDATE records SET undone_by = NULL; {sealed}")
-    with pytest.raises(JournalError, match="record 2 is not marked as it was undone"):
+    with pytest.raises(JournalError, match="record 2 is not marked as its undo record says"):
         JournaledModel(model)
     with Journal(journal_folder(model)) as journal:
-        assert journal.find_damage() == ["record 2 is not marked as it was undone"]
+        assert journal.find_damage() == ["record 2 is not marked as its undo record says"]
 
 
 def spoil(model: Path, statements: str) -> None:

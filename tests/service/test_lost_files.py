@@ -167,8 +167,8 @@ def test_a_log_that_is_deleted_after_a_kill_is_reported_missing(model: Path) -> 
         teach(desk, 3, 8)
         with copied(model) as killed:
             (journal_folder(killed) / LOG).unlink()
-            gone = "the process that had it was killed, and its log is gone since"
-            said = f"{journal_folder(killed) / FILE}: {gone}: what was corrected last may be lost"
+            gone = "the last process was killed, and its log has been deleted since"
+            said = f"{journal_folder(killed) / FILE}: {gone}: the last corrections may be lost"
             for remarks in ([said], []):  # it is said once
                 with JournaledModel(killed) as again:
                     assert (again.position, again.remarks) == (3, remarks)

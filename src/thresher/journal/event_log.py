@@ -169,7 +169,9 @@ class EventLog:
             marks = {record.seq: record.undone_by for record in self.read() if record.undone_by is not None}
         except JournalError as error:
             return [error.message()]
-        return [f"record {seq} is not marked as it was undone" for seq, _ in sorted(marks.items() ^ undone.items())][:1]
+        return [
+            f"record {seq} is not marked as its undo record says" for seq, _ in sorted(marks.items() ^ undone.items())
+        ][:1]
 
 
 def _check_id(id: str) -> None:

@@ -213,7 +213,7 @@ class JournaledModel:
         """Raise a JournalError if a record is missing from the model or only partly applied."""
         if self.is_stuck():
             failed_at = self.failed_at or self.journal.log.last_seq()
-            raise JournalError(f"record {failed_at} is kept and was not applied", hint="start again to replay it")
+            raise JournalError(f"record {failed_at} was written but not applied", hint="start again to replay it")
 
     def change_categories(
         self, id: str, change: str, names: Sequence[str], *, into: str = "", threshold: float = 0.0, user: str = ""
@@ -377,7 +377,7 @@ class JournaledModel:
         for record in self.journal.log.read(position):
             if record.undone_by != undone.get(record.seq):
                 raise JournalError(
-                    f"record {record.seq} is not marked as it was undone", path=self.journal.path, hint="damaged"
+                    f"record {record.seq} is not marked as its undo record says", path=self.journal.path, hint="damaged"
                 )
             if record.undone_by is None and record.seq not in without:
                 with self._name_failure(record, undoing=bool(without)):
@@ -408,7 +408,7 @@ class JournaledModel:
 def _check_repeats(known: Record, kind: str, body: dict[str, Any], same_text: bool = True) -> None:
     """Raise a RepeatedIdError unless the record with a repeated id says the same."""
     if known.kind != kind or known.body != body or not same_text:
-        raise RepeatedIdError(f"the id {{id}} is that of record {known.seq}, which says something else", id=known.id)
+        raise RepeatedIdError(f"the id {{id}} is that of record {known.seq}, which has other contents", id=known.id)
 
 
 def _has_text_of(record: Record, correction: PreparedCorrection) -> bool:

@@ -121,9 +121,9 @@ def _features_of(model: ModelState, record: Record, remarks: list[str]) -> Featu
     features = FeatureCounts([name for name, _ in pairs], [count for _, count in pairs])
     # Only the features that a replay needs are left of a forgotten text, so their digest differs.
     if record.features is None or (current is not None and digest_features(features) != record.digest):
-        raise JournalError("its features are not those that were kept")
+        raise JournalError("its features differ from the recorded ones")
     if current is not None:
-        remarks.append(f"record {record.seq}: its text now has other features; those kept are taken")
+        remarks.append(f"record {record.seq}: its text now has other features; the recorded ones are used")
     return features
 
 

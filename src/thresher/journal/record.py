@@ -108,9 +108,9 @@ def unpack(row: tuple[Any, ...]) -> Record:
         return Record(seq, id, kind, time, user, {}, None, None, digest, undone_by)
     with _name_damage(f"record {seq}", seq):
         if sealed is not None and sealed != seal(*row[:10]):
-            raise DamagedError("it is not what was written")
+            raise DamagedError("its seal does not match")
         if not all(isinstance(value, kinds) for value, kinds in zip(row, _COLUMNS, strict=False)):
-            raise DamagedError("it holds what no column of its kind does")
+            raise DamagedError("a column has the wrong type")
         parts = _parse_body(kind, body), _parse_text(text), _parse_features(features), _parse_effect(effect)
     return Record(seq, id, kind, time, user, *parts[:3], digest, undone_by, parts[3])
 
@@ -177,7 +177,7 @@ def _parse_features(packed: bytes | None) -> list[tuple[str, int]] | None:
         return None
     pairs = _load_json(_decompress(packed).decode("ascii"))
     if not isinstance(pairs, list) or not all(map(_is_feature, pairs)) or len({name for name, _ in pairs}) < len(pairs):
-        raise DamagedError("its features are not names with counts, each once")
+        raise DamagedError("its features are not distinct names with counts")
     return [(name, count) for name, count in pairs]
 
 
@@ -186,7 +186,7 @@ def _decompress(packed: bytes) -> bytes:
     engine = zlib.decompressobj()
     unpacked = engine.decompress(packed, _HARMLESS + _RATIO * len(packed))
     if not engine.eof or engine.unused_data:
-        raise DamagedError("its features do not end where they should")
+        raise DamagedError("its features are incomplete or have data after their end")
     return unpacked
 
 
@@ -209,5 +209,5 @@ def _are_strings(value: Any) -> bool:
 
 def _load_json(packed: str) -> Any:
     if not isinstance(packed, str):
-        raise DamagedError("it holds no text where that must be")
+        raise DamagedError("expected text in a column")
     return strict_json.parse(packed)

@@ -68,15 +68,15 @@ def find_losses(journal: Journal) -> list[str]:
         hint = "put that one back, or move the folder away to start again"
         raise JournalError(problem, path=journal.path, hint=hint)
     if last and journal.facts.get("base") is None:
-        raise JournalError("it is damaged: it has records, and not what it began with", path=journal.path)
+        raise JournalError("it is damaged: it has records, but no first model", path=journal.path)
     if beyond:
         lost = f"records {last + 1} to {position_of(Path(beyond[-1]))} are missing, which {beyond[-1]} has"
         remarks.append(f"{journal.path}: {lost}")
     for name in beyond:  # otherwise future records would seem to be in it
         (journal.folder / name).rename(journal.folder / f"lost-{name}")
     if journal.database.lost_log:
-        killed = "the process that had it was killed, and its log is gone since"
-        remarks.append(f"{journal.path}: {killed}: what was corrected last may be lost")
+        killed = "the last process was killed, and its log has been deleted since"
+        remarks.append(f"{journal.path}: {killed}: the last corrections may be lost")
     return remarks
 
 
@@ -96,7 +96,7 @@ def begin_journal(journal: Journal, path: Path) -> None:
 def check_is_ours(journal: Journal, path: Path, model: Categorizer) -> None:
     """Raise a JournalError if another process has written the model file since this journal wrote it."""
     if path.exists() and (digest := read_digest(path)) != journal.facts.get("written") and digest != model.digest():
-        hint = "it is left as it is; all that was learned is in {folder}"
+        hint = "it stays as it is; everything learned is in {folder}"
         raise JournalError(
             f"another process wrote model {digest[:12]} here", path=path, hint=hint, folder=journal.folder
         )

@@ -90,7 +90,7 @@ def _read_version(connection: sqlite3.Connection, path: Path) -> tuple[bool, int
     if mark == 0 and version == 0 and not connection.execute("SELECT 1 FROM sqlite_schema").fetchone():
         return True, version
     if mark != APPLICATION_ID or version < 1:
-        raise JournalError("this is not a journal of Thresher's", path=path)
+        raise JournalError("this is not a Thresher journal", path=path)
     if version > VERSION:
         raise JournalError("the journal is of a newer version", path=path, hint="get a newer thresher")
     return False, version

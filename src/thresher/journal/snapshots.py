@@ -77,11 +77,11 @@ def restore_newest(journal: Journal, remarks: list[str], before: int | None = No
             if digests.get(position) == model.digest():
                 return model, position
             if position in digests:
-                remarks.append(f"{path}: is not what this journal made (an older snapshot is taken)")
+                remarks.append(f"{path}: does not match its recorded digest (an older snapshot is used)")
         except LemmatizerError:
             raise  # an older snapshot would be taught with other lemmas
         except ModelFileError as error:
-            remarks.append(f"{error} (an older snapshot is taken)")
+            remarks.append(f"{error} (an older snapshot is used)")
     raise JournalError("no snapshot can be read, not even the first", path=journal.folder)
 
 

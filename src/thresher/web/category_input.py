@@ -76,7 +76,7 @@ class CategoryNames:
         check_visible(name)
         twins = self._by_letters.get(name.casefold(), [])
         if [other for other in twins if other not in but and other != name]:
-            raise Problem(409, "this category is known in other letters", nearest=twins)
+            raise Problem(409, "this category exists in other letters", nearest=twins)
 
     def nearest(self, name: str) -> list[str]:
         """Return the most similar names, compared by their beginnings; of many, only those that share most letters."""
@@ -109,14 +109,14 @@ def check_distinct(names: Sequence[str]) -> None:
     for name in names:
         other = known.setdefault(name.casefold(), name)
         if other != name:
-            raise Problem(409, "two of these categories differ in capitals alone", nearest=[other])
+            raise Problem(409, "two of these categories differ only in capitals", nearest=[other])
 
 
 def check_visible(name: str) -> None:
     """Raise a Problem if a name holds invisible characters, or ones that reverse the text after them."""
     unseen = [letter for letter in name if unicodedata.category(letter) in ("Cc", "Cf")]
     if not _MARKS.issuperset(unseen) or len(unseen) == len(name):
-        raise Problem(422, "a category's name holds letters that cannot be seen")
+        raise Problem(422, "a category name has invisible characters")
 
 
 def _counts_of(names: Sequence[str]) -> NDArray[np.uint8]:

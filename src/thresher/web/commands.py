@@ -143,7 +143,7 @@ def _check_seed_words(served: ServedModel, id: str, words: Sequence[str], names:
     if len(id) > MAX_ID_LENGTH:
         raise Problem(422, "id: too long for a change that has words")
     if served.journaled_model.journal.log.find(id) is not None:
-        raise Problem(409, "this id was used before, for something else")
+        raise Problem(409, "this id was used before, with other contents")
     state = served.journaled_model.model.state
     check_words(state, state.features.count_features(" ".join(words)), names)
 

@@ -41,7 +41,7 @@ def as_problem(error: errors.ThresherError | MemoryError) -> Problem:
     if isinstance(error, errors.JournalBrokenError):
         return busy("the journal cannot be written; the service is ending")
     if isinstance(error, errors.RepeatedIdError):
-        return Problem(409, "this id was used before, for something else")
+        return Problem(409, "this id was used before, with other contents")
     if isinstance(error, errors.JournalError):
         return Problem(409, error.message(with_values=False))
     return Problem(422, error.message(with_values=False))

@@ -200,7 +200,7 @@ class Service:
         if digest in (journaled_model.journal.facts.get("written"), served.digest()):
             return {"changed": False, "digest": served.digest()}
         if not new_journal:
-            raise Problem(409, "the file holds another model than this journal's (new_journal puts the journal aside)")
+            raise Problem(409, "the file has another model than this journal (new_journal moves the journal aside)")
         folder, anyway = journaled_model.journal.folder, journaled_model.journal.database.anyway
         self._prepare_journal(path, prepared_folder(folder), anyway)
         self.state = State.STARTING  # a failure from here on leaves nothing to continue with

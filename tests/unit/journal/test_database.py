@@ -160,7 +160,7 @@ def test_a_journal_that_cannot_be_opened_is_unlocked(
         patch.setattr("thresher.journal.database.set_up", fail)
         with pytest.raises((error, JournalError)):
             Journal(folder, create=True)
-    with pytest.raises(JournalError, match="not a journal of Thresher's"):  # but not that somebody has it
+    with pytest.raises(JournalError, match="this is not a Thresher journal"):  # but not that somebody has it
         Journal(folder)
 
 

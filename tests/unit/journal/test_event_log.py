@@ -114,7 +114,7 @@ def test_undone_records_are_known_from_the_marks_and_from_the_undo(folder: Path)
         with journal.database.transaction() as connection:
             connection.execute("UPDATE records SET undone_by = NULL WHERE seq = 2")
             connection.execute(f"UPDATE records SET seal = {SEALED}")
-        assert journal.log.find_damage() == ["record 2 is not marked as it was undone"]
+        assert journal.log.find_damage() == ["record 2 is not marked as its undo record says"]
 
 
 def test_corrections_of_the_same_text_share_its_features_or_its_letters(folder: Path) -> None:

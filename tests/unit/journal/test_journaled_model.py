@@ -248,7 +248,7 @@ def test_changed_features_are_reported_and_not_used(path: Path) -> None:
         journaled_model.close()
     with JournaledModel(path) as again:
         assert again.model.digest() == digest
-        assert again.remarks == ["record 2: its text now has other features; those kept are taken"]
+        assert again.remarks == ["record 2: its text now has other features; the recorded ones are used"]
 
 
 def test_a_record_that_cannot_be_applied_is_named_and_may_be_skipped(path: Path) -> None:
@@ -275,7 +275,7 @@ def test_a_damaged_snapshot_gives_way_to_an_older_one(path: Path) -> None:
     newest.write_bytes(newest.read_bytes()[:-10])
     with JournaledModel(path) as again:
         assert again.model.digest() == digest
-        assert again.remarks[0].endswith(") (an older snapshot is taken)")
+        assert again.remarks[0].endswith(") (an older snapshot is used)")
     for file in journal_folder(path).glob("snapshot-*"):
         file.write_bytes(b"nothing")
     with pytest.raises(JournalError, match="no snapshot can be read"):
@@ -342,7 +342,7 @@ def test_a_correction_that_was_kept_and_not_applied_stops_the_desk(path: Path, m
         patch.setattr("thresher.journal.replay.apply", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             journaled_model.correct("a", "tin mine", accept=["metal"])
-    with pytest.raises(JournalError, match="record 1 is kept and was not applied"):
+    with pytest.raises(JournalError, match="record 1 was written but not applied"):
         journaled_model.correct("b", "tin mine", accept=["metal"])
     journaled_model.journal.close()
     with JournaledModel(path) as again:

@@ -51,7 +51,7 @@ def test_a_record_written_by_another_connection_stops_the_model(path: Path) -> N
     assert not journaled_model.is_stuck()
     journaled_model.journal.append(Entry("b", "categories", "", {"change": "new", "names": ["bees"]}))
     assert journaled_model.is_stuck()
-    with pytest.raises(JournalError, match=r"^record 3 is kept and was not applied \(start again to replay it\)$"):
+    with pytest.raises(JournalError, match=r"^record 3 was written but not applied \(start again to replay it\)$"):
         journaled_model.correct("a", "tin mine", accept=["metal"])
     journaled_model.close()
     assert positions(path) == [0]
@@ -101,7 +101,7 @@ def test_an_undo_needs_something_to_undo(path: Path) -> None:
             [3, 3, None],
         )
         for other in ([1], [2]):
-            with pytest.raises(RepeatedIdError, match="the id 'u' is that of record 3, which says something else"):
+            with pytest.raises(RepeatedIdError, match="the id 'u' is that of record 3, which has other contents"):
                 journaled_model.undo("u", other)
         with pytest.raises(RepeatedIdError):
             journaled_model.undo("c0", [1])
@@ -154,9 +154,9 @@ def test_the_body_of_a_change_has_only_the_needed_names(path: Path) -> None:
         assert record == journaled_model.change_categories("c", "threshold", ["wasps"], threshold=2)
         assert (journaled_model.position, record.seq) == (3, 3)
         assert journaled_model.journal.log.find("a").user == "ada"  # type: ignore[union-attr]
-        with pytest.raises(RepeatedIdError, match="the id 'c' is that of record 3, which says something else"):
+        with pytest.raises(RepeatedIdError, match="the id 'c' is that of record 3, which has other contents"):
             journaled_model.correct("c", "gold", accept=["metal"])
-        with pytest.raises(RepeatedIdError, match="the id 'c' is that of record 3, which says something else"):
+        with pytest.raises(RepeatedIdError, match="the id 'c' is that of record 3, which has other contents"):
             journaled_model.undo("c", [1])
 
 

@@ -118,16 +118,16 @@ def test_recorded_features_replace_those_of_a_missing_or_changed_text() -> None:
         correction = prepare_record(taught().state, as_record(text, kept, accept=["metal"], reject=[]), remarks)
         assert correction is not None
         assert (correction.features, len(remarks)) == (kept, said)
-    assert remarks == ["record 7: its text now has other features; those kept are taken"]
+    assert remarks == ["record 7: its text now has other features; the recorded ones are used"]
 
 
 def test_features_that_differ_from_the_recorded_ones_are_refused() -> None:
     record = as_record("tin", FeatureCounts(["tin"], [1]), accept=["metal"], reject=[])
     for other in ([("tin", 2)], [], None):
         changed = record._replace(text="lead", features=other)
-        with pytest.raises(JournalError, match=r"^its features are not those that were kept$"):
+        with pytest.raises(JournalError, match=r"^its features differ from the recorded ones$"):
             prepare_record(taught().state, changed, [])
-    with pytest.raises(JournalError, match=r"^its features are not those that were kept$"):
+    with pytest.raises(JournalError, match=r"^its features differ from the recorded ones$"):
         prepare_record(taught().state, record._replace(text=None, features=None), [])
 
 

@@ -66,7 +66,7 @@ def test_text_is_stored_readably() -> None:
 )  # fmt: skip
 def test_a_column_of_the_wrong_type_is_damaged(column: str, value: Any, sealed: bool) -> None:
     *columns, seal, effect = row(**{column: value})
-    with pytest.raises(DamagedError, match=r"^record 7 is damaged: it holds what no column of its kind does"):
+    with pytest.raises(DamagedError, match=r"^record 7 is damaged: a column has the wrong type"):
         unpack((*columns, seal if sealed else None, effect))
 
 
@@ -79,21 +79,19 @@ def test_a_record_without_a_seal_is_damaged(tmp_path: Path) -> None:
         )
     with Journal(tmp_path / "j") as journal:
         journal.database._connection.execute("UPDATE records SET seal = NULL")
-        with pytest.raises(JournalError, match="record 1 is damaged: it is not what was written"):
+        with pytest.raises(JournalError, match="record 1 is damaged: its seal does not match"):
             journal.log.find("a")
         assert journal.find_damage() == [
-            "record 1 is damaged: it is not what was written (thresher journal skip MODEL 1 leaves it out)"
+            "record 1 is damaged: its seal does not match (thresher journal skip MODEL 1 leaves it out)"
         ]
 
 
 @pytest.mark.parametrize("packed", [None, 3, b"x"])
 def test_a_document_or_body_that_is_not_text_is_damaged(packed: Any) -> None:
-    with pytest.raises(DamagedError, match="it holds no text where that must be"):
+    with pytest.raises(DamagedError, match="expected text in a column"):
         unpack_body(3, "correction", packed)
     if packed is not None:
-        with pytest.raises(
-            DamagedError, match=r"^document '5' to review is damaged: it holds no text where that must be"
-        ):
+        with pytest.raises(DamagedError, match=r"^document '5' to review is damaged: expected text in a column"):
             unpack_document(5, packed)  # type: ignore[arg-type]
 
 
@@ -101,7 +99,9 @@ def test_features_that_unpack_to_too_many_bytes_are_refused() -> None:
     bomb = zlib.compress(b"[" + b" " * 2**28 + b"]", 9)
     tracemalloc.start()
     try:
-        with pytest.raises(DamagedError, match="record 7 is damaged: its features do not end where they should"):
+        with pytest.raises(
+            DamagedError, match="record 7 is damaged: its features are incomplete or have data after their end"
+        ):
             unpack(row(features=bomb))
         assert tracemalloc.get_traced_memory()[1] < 2**28
     finally:
@@ -114,7 +114,9 @@ def test_features_that_unpack_to_too_many_bytes_are_refused() -> None:
 
 @pytest.mark.parametrize("change", [lambda kept: kept[:-1], lambda kept: kept + b"x", lambda kept: b""])
 def test_features_with_trailing_bytes_are_damaged(change: Callable[[bytes], bytes]) -> None:
-    with pytest.raises(DamagedError, match="record 7 is damaged: its features do not end where they should"):
+    with pytest.raises(
+        DamagedError, match="record 7 is damaged: its features are incomplete or have data after their end"
+    ):
         unpack(row(features=change(packed([["wheat", 1]]))))
 
 
@@ -215,7 +217,7 @@ def test_a_record_that_differs_in_a_single_letter_is_refused(name: str) -> None:
     other: dict[type, Any] = {int: 8, str: "?", bytes: packed([["wheaT", 1]])}
     columns = list(row())
     columns[list(GOOD).index(name)] = value[:-1] + other[str] if isinstance(value, str) else other[type(value)]
-    with pytest.raises(DamagedError, match=r"^record \d is damaged: it is not what was written"):
+    with pytest.raises(DamagedError, match=r"^record \d is damaged: its seal does not match"):
         unpack(tuple(columns))
     assert unpack((*columns[:10], None, None) if name in ("id", "user") else row()).seq == 7, "what is not sealed"
 
@@ -279,10 +281,10 @@ def test_a_text_or_features_that_have_changed_are_not_learned(path: Path) -> Non
         snapshot.unlink()
     others = pack_features([("tin", 1), ("mind", 1)])
     spoil(path, "UPDATE records SET text = '\"tin mind\"', features = ?", others, sealed=True)
-    with pytest.raises(JournalError, match="record 1 cannot be applied: its features are not those that were kept"):
+    with pytest.raises(JournalError, match="record 1 cannot be applied: its features differ from the recorded ones"):
         JournaledModel(path)
     spoil(path, "UPDATE records SET text = NULL, features = NULL", sealed=True)
-    with pytest.raises(JournalError, match="record 1 cannot be applied: its features are not those that were kept"):
+    with pytest.raises(JournalError, match="record 1 cannot be applied: its features differ from the recorded ones"):
         JournaledModel(path)
 
 

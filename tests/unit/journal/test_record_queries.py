@@ -26,5 +26,5 @@ def test_only_whole_records_are_compared_with_their_seals(tmp_path: Path) -> Non
         journal.database.query("UPDATE records SET user = 'eve'")
         for light in (SELECT_WITHOUT_FEATURES, SELECT_WITHOUT_TEXT):
             assert read_records(journal.database, light)[0].user == "eve"
-        with pytest.raises(JournalError, match="record 1 is damaged: it is not what was written"):
+        with pytest.raises(JournalError, match="record 1 is damaged: its seal does not match"):
             read_records(journal.database, SELECT_WHOLE)

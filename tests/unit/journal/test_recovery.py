@@ -130,7 +130,7 @@ def test_a_failed_model_writes_no_snapshot_and_refuses_more(path: Path, monkeypa
         journaled_model.write_snapshot,
         journaled_model.write_model,
     ):
-        with pytest.raises(JournalError, match=r"^record 3 is kept and was not applied \(start again to replay it\)"):
+        with pytest.raises(JournalError, match=r"^record 3 was written but not applied \(start again to replay it\)"):
             act()
     journaled_model.close()
     assert positions(path) == [0]
@@ -225,7 +225,7 @@ def test_records_without_a_first_model_are_refused(path: Path) -> None:
     for file in journal_folder(path).glob("snapshot-*2.thresher"):
         file.unlink()
     execute(path, "DELETE FROM facts WHERE name = 'base'")
-    with pytest.raises(JournalError, match="it is damaged: it has records, and not what it began with"):
+    with pytest.raises(JournalError, match="it is damaged: it has records, but no first model"):
         JournaledModel(path)
 
 
@@ -247,19 +247,17 @@ def test_a_record_marked_as_undone_by_no_undo_record_is_refused(path: Path) -> N
         journaled_model.journal.close()
         journaled_model._snapshot_at = journaled_model.position
         journaled_model.unwritten_effects = {}
-    with pytest.raises(JournalError, match=r"record 2 is not marked as it was undone \(damaged\)"):
+    with pytest.raises(JournalError, match=r"record 2 is not marked as its undo record says \(damaged\)"):
         JournaledModel(path)
     with Journal(journal_folder(path)) as journal:
-        assert journal.find_damage() == ["record 2 is not marked as it was undone"]
+        assert journal.find_damage() == ["record 2 is not marked as its undo record says"]
 
 
 def test_a_model_file_that_another_process_wrote_is_not_overwritten(path: Path) -> None:
     with JournaledModel(path, new=True) as journaled_model:
         teach(journaled_model, 3)
         trained = Categorizer(min_count=1).fit(["one text", "another"], ["a", "b"]).save(path)
-        with pytest.raises(
-            JournalError, match=rf"another process wrote model {trained[:12]} here \(it is left as it is"
-        ):
+        with pytest.raises(JournalError, match=rf"another process wrote model {trained[:12]} here \(it stays as it is"):
             journaled_model.write_model()
     assert Categorizer.load(path).digest() == trained
     with pytest.raises(JournalError, match="this is not the model of"):

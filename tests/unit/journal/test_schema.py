@@ -94,7 +94,7 @@ def test_a_setting_that_does_not_hold_is_refused(folder: Path, monkeypatch: pyte
     [
         (lambda path: path.write_bytes(b"no database, but long enough to look at" * 100), "not a database"),
         (lambda path: path.write_bytes(b""), "no journal here"),
-        (lambda path: _execute(path, "PRAGMA application_id=7"), "not a journal of Thresher's"),
+        (lambda path: _execute(path, "PRAGMA application_id=7"), "this is not a Thresher journal"),
         (lambda path: _execute(path, "PRAGMA user_version=9"), "newer version"),
     ],
 )
@@ -131,7 +131,7 @@ def test_a_foreign_database_is_not_changed(folder: Path) -> None:
     folder.mkdir()
     _execute(folder / FILE, "CREATE TABLE others (name TEXT)")
     before = (folder / FILE).read_bytes()
-    with pytest.raises(JournalError, match=f"{FILE}: this is not a journal of Thresher's"):
+    with pytest.raises(JournalError, match=f"{FILE}: this is not a Thresher journal"):
         Journal(folder, create=True)
     assert (folder / FILE).read_bytes() == before
     _execute(folder / FILE, "INSERT INTO others VALUES ('still here')")

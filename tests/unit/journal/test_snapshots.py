@@ -124,7 +124,7 @@ def test_a_snapshot_of_another_journal_is_not_taken(path: Path, tmp_path: Path) 
     newest = snapshot_path(journal_folder(path), 12)
     with JournaledModel(path) as journaled_model:
         assert journaled_model.model.digest() == digest == journaled_model.compute_replayed_digest()
-        assert journaled_model.remarks[0] == f"{newest}: is not what this journal made (an older snapshot is taken)"
+        assert journaled_model.remarks[0] == f"{newest}: does not match its recorded digest (an older snapshot is used)"
 
 
 def test_a_snapshot_without_a_recorded_digest_is_ignored(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
