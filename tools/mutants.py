@@ -76,7 +76,7 @@ class Mutant(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Where a node stands: in a field of another, or in a list there."""
+    """The place of a node: a field of another, or a list there."""
 
     node: ast.AST
     owner: ast.AST

@@ -76,7 +76,7 @@ class Outcomes:
         self.asked: list[str] = []
 
     def is_done(self, module: str, number: int) -> bool:
-        """Tell whether a mutant need not be tried: it is known, and killed, or the tests are those that it survived."""
+        """Return whether a mutant need not be tried: it was killed, or it survived the same tests."""
         key = hashlib.sha256(f"{module} {number} ".encode() + source_of(module).read_bytes()).hexdigest()[:20]
         self.asked.append(key)
         known = self.known.get(key)
@@ -156,7 +156,7 @@ def cpu_ticks(pid: int) -> int:
 
 
 def own_tests_fail_with(module: str, code: CodeType) -> bool:
-    """Tell whether one of a module's own tests fails when it is another one from the start."""
+    """Return whether one of a module's own tests fails when the module has this code from the start."""
     real = SourceFileLoader.get_code
 
     def get_code(loader: Any, name: str) -> CodeType | None:
@@ -251,7 +251,7 @@ def run_without_mutants(tests: list[pytest.Item]) -> Run:
 
 
 def fails(test: pytest.Item, follower: pytest.Item | None) -> bool:
-    """Run one test, and tell whether it fails."""
+    """Run one test, and return whether it fails."""
     return any(report.failed for report in runtestprotocol(test, log=False, nextitem=follower))
 
 

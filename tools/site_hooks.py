@@ -1,4 +1,4 @@
-"""What the site has beyond Markdown, as hooks of MkDocs: equations as MathML, and the pages that stand above docs/.
+"""What the site has beyond Markdown, as hooks of MkDocs: equations as MathML, and the pages above docs/.
 
 MathML is drawn by browsers themselves, so that equations need no script and no network; a forge draws the same source.
 """
@@ -18,7 +18,7 @@ _EQUATION = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages that stand above docs/, with their links as they are from within."""
+    """Add the pages above docs/, with links that are correct from within."""
     for name, above in ABOVE.items():
         text = (ROOT / above).read_text().replace("](docs/", "](")
         for here, other in ABOVE.items():

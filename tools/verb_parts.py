@@ -45,7 +45,7 @@ def _value(parameter: Any) -> str:
 
 
 def _explanation(parameter: Any) -> str:
-    """Return what a parameter is for, its default, and the variable that may stand for it."""
+    """Return what a parameter is for, its default, and its environment variable."""
     said = [parameter.help or ""]
     if type(parameter.default) in (str, int) and parameter.default:
         said.append(f"Default: {parameter.default}.")

@@ -1,6 +1,6 @@
-"""Look up the installed packages among known vulnerabilities, with pip-audit; tells how many could not be looked up.
+"""Look up the installed packages among known vulnerabilities with pip-audit; print how many could not be looked up.
 
-It fails where one is known. Where the index that packages come from keeps no list of them, it says so.
+It fails if one is known. If the package index has no list of vulnerabilities, it says so.
 """
 
 import json
@@ -9,7 +9,7 @@ import sys
 
 
 def main() -> int:
-    """Ask, and tell."""
+    """Run pip-audit, and print a summary."""
     command = [sys.executable, "-m", "pip_audit", "--format", "json", "--progress-spinner", "off", "--skip-editable"]
     said = subprocess.run(command, capture_output=True, text=True)
     if not said.stdout:

@@ -1,4 +1,4 @@
-"""What the command line says to someone who is nearly right: advice that can be followed, and remarks on odd data."""
+"""The command line gives advice on small mistakes, and remarks on odd data."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The verbs as users meet them: the documents' own commands, run in order, print what stands there."""
+"""The verbs as users see them: the commands of the documents, run in order, print what the pages show."""
 
 import json
 import re

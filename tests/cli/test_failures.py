@@ -1,4 +1,4 @@
-"""The command line when things go wrong: one line that says what and where, the right exit code, nothing half done."""
+"""Failures of the command line: one line with reason and place, the right exit code, and no incomplete output."""
 
 import errno
 import json

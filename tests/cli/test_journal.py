@@ -1,4 +1,4 @@
-"""Corrections from the command line: kept, taken back, checked, exported, backed up, forgotten."""
+"""Corrections on the command line are saved, undone, checked, exported, backed up and forgotten."""
 
 import errno
 import json
@@ -375,7 +375,7 @@ def test_root_can_request_a_backup_from_the_service_of_another_user(model: Path)
 
 
 class _Liar(BaseHTTPRequestHandler):
-    """A service that names a folder which is no backup."""
+    """A service that names a folder which is not a backup."""
 
     folder = ""
 

@@ -1,4 +1,4 @@
-"""The verb serve as a process: what it takes, what it says, and how it ends."""
+"""The verb serve as a process: its arguments, its messages, and how it ends."""
 
 import json
 import os

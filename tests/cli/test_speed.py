@@ -1,4 +1,4 @@
-"""The command starts quickly, measured in CPU time, which other processes disturb least; three times the aim passes."""
+"""The command starts quickly. CPU time is measured, which other processes affect least; three times the aim passes."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The documents hold: every block is of a kind that is tried, and what the code knows of itself stands in the pages."""
+"""The documents are correct: every block is of a kind that is tested, and generated parts are current."""
 
 import json
 import re
@@ -78,7 +78,7 @@ def test_the_paths_through_the_code_name_existing_functions() -> None:
 
 
 def found(path: str) -> Any:
-    """Return what a dotted name stands for: a module, or something within one."""
+    """Return the object with a dotted name: a module, or an object in one."""
     try:
         return import_module(path)
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""Every example runs as it stands, without data from outside, and shows what its page says."""
+"""Every example runs without changes and without other data, and prints what its page shows."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The reference is what may be relied on: it names all that is exported or shown, and every parameter is explained."""
+"""The reference names all that is exported or shown in the documents, and explains every parameter."""
 
 import inspect
 import re
@@ -16,13 +16,13 @@ EXPORTING = ("thresher", "thresher.learners", "thresher.report", "thresher.sklea
 
 
 def named(path: str) -> Any:
-    """Return what a name stands for."""
+    """Return the object with a name."""
     module, _, name = path.rpartition(".")
     return getattr(import_module(module), name)
 
 
 def is_own(thing: Any) -> bool:
-    """Tell whether something is the project's; scikit-learn's own methods explain themselves."""
+    """Return whether an object is defined in the project, and not in scikit-learn."""
     return str(getattr(thing, "__module__", "")).startswith("thresher")
 
 
@@ -39,7 +39,7 @@ def documented(path: str) -> list[tuple[str, Any]]:
 
 
 def parameters(thing: Any) -> list[str]:
-    """Return the names of what a function or a class takes."""
+    """Return the names of the parameters of a function or a class."""
     try:
         taken = inspect.signature(thing).parameters
     except ValueError:  # an exception takes what it is given
@@ -48,7 +48,7 @@ def parameters(thing: Any) -> list[str]:
 
 
 def explains(docstring: str, name: str) -> bool:
-    """Tell whether a docstring has a parameter in its list, or names it in its text."""
+    """Return whether a docstring has a parameter in its list, or names it in its text."""
     listed = rf"^(?:\**\w+, )*\**{name}(?:, \**\w+)*(?: : .*)?$"
     return bool(re.search(listed, docstring, re.MULTILINE)) or f"`{name}`" in docstring
 

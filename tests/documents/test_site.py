@@ -1,4 +1,4 @@
-"""The documentation as a site: it builds without a warning, every link holds, and nothing of it asks the network."""
+"""The documentation as a site: it builds without a warning, links are valid, and it loads nothing from other hosts."""
 
 import functools
 import http.server
@@ -33,7 +33,7 @@ ASKING = {
 
 
 class Page(HTMLParser):
-    """What a page links to, what it can be linked at, and what a browser would ask for by itself."""
+    """The links of a page, its anchors, and the addresses that a browser would load."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built by the first process that asks for it; whatever the build says is an error."""
+    """The site, built by the first process that needs it; any output of the build is an error."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "site"
     said = folder.with_suffix(".txt")

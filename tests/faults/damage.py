@@ -51,9 +51,9 @@ class Damage(NamedTuple):
 
 
 def left_behind(folder: Path, checkpoint: int, closed: bool) -> Left:
-    """Have a desk taught, with its log written back every so many pages, and return what lies there.
+    """Teach a journaled model, with its log written back every few pages, and return its files.
 
-    It lies there as a killed process leaves it, or as one that was `closed`.
+    They are as a killed process leaves them, or one that was `closed`.
     """
     model, digests = begin_model(folder / "open"), list[str]()
     with mock.patch.object(desks, "SNAPSHOT_EVERY", 8):
@@ -102,7 +102,7 @@ def cuts(left: Left, lengths: range | list[int]) -> Iterator[Damage]:
 
 
 def try_damages(folder: str, checkpoint: int, closed: bool, seed: int, count: int, every_cut: bool) -> None:
-    """Damage what is left behind in many ways, one at a time, and tell what came of each."""
+    """Damage the files left behind in many ways, one at a time, and print the outcome of each."""
     draw, left = random.Random(seed), left_behind(Path(folder), checkpoint, closed)
     damages = list(flips(left, draw, count))
     if not closed:

@@ -87,7 +87,7 @@ def _in_transactions(reached: Callable[[str], None]) -> None:
 
 
 def _stops(reached: Callable[[str], None]) -> int:
-    """Tell SQLite whether to break off what it does, as it asks now and then."""
+    """Return whether SQLite should interrupt its work; SQLite calls this regularly."""
     try:
         reached("compact_half")
     except (FailpointError, HastyError):

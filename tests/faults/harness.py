@@ -194,7 +194,7 @@ class Service:
         self.running.wait()
 
     def is_alive(self) -> bool:
-        """Tell whether it has not ended."""
+        """Return whether it has not ended."""
         return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
 
     def watched(self) -> AbstractContextManager[None]:
@@ -230,7 +230,7 @@ def started_service(model: Path, *, polled: bool = True) -> Iterator[Service]:
 
 
 class Client:
-    """Asks a service over a connection that it keeps; what it sends and is told goes into a ledger."""
+    """A client that keeps its connection; a ledger records what it sends and the answers."""
 
     def __init__(self, service: Service, name: str, ledger: Ledger) -> None:
         self.name, self.ledger = name, ledger

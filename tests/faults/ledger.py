@@ -1,4 +1,4 @@
-"""What clients sent and what they were told, and the check of a journal against that; fault tests end with it."""
+"""The corrections that clients sent and the answers that they got, and the check of a journal against them."""
 
 import os
 import random
@@ -29,26 +29,26 @@ class Ledger:
         self.has_ack = threading.Event()
 
     def attempt(self, client: str, id: str) -> None:
-        """Note that a client is about to send a correction; one sent again stands where it stood."""
+        """Record that a client is about to send a correction; one sent again keeps its place."""
         ids = self.attempted.setdefault(client, [])
         if id not in ids[-1:]:
             ids.append(id)
 
     def ack(self, id: str, seq: int) -> None:
-        """Note that a client was told that its correction is kept."""
+        """Record the answer that a correction is saved."""
         assert self.acked.setdefault(id, seq) == seq, f"{id} was acknowledged as {self.acked[id]} and as {seq}"
         self.has_ack.set()
 
     def refuse(self, client: str, id: str) -> None:
-        """Note that a client was told that its correction is not kept."""
+        """Record the answer that a correction is not saved."""
         self.attempted[client].remove(id)
 
     def unanswered(self) -> dict[str, str]:
-        """Return what each client sent last, where it was told nothing of it."""
+        """Return the last correction of each client that got no answer."""
         return {client: ids[-1] for client, ids in list(self.attempted.items()) if ids and ids[-1] not in self.acked}
 
     def read(self, lines: str) -> None:
-        """Take over what a process told, in lines as `sessions` writes them."""
+        """Add the steps that a process printed, in lines as `sessions` writes them."""
         for line in lines.splitlines(keepends=True):
             mark, *said = line.split()
             if line.endswith("\n") and mark == "?":

@@ -65,7 +65,7 @@ class Entry(NamedTuple):
     is_forgotten: bool = False
 
     def is_kept_as(self, record: Record) -> bool:
-        """Tell whether a record holds this."""
+        """Return whether a record holds this."""
         text = None if self.is_forgotten else self.said
         kept = (record.id, record.kind, record.body, record.text, record.user, record.undone_by)
         return kept == (self.id, self.kind, self.body, text, self.user, self.undone_by)
@@ -98,7 +98,7 @@ class Reference:
         self.entries.append(entry)
 
     def take_back(self, entry: Entry, seqs: Sequence[int]) -> None:
-        """Note an entry that takes others back, and learn all that is left anew; or nothing, if that cannot be."""
+        """Add an entry that undoes others, and learn the remaining ones again; change nothing if that is impossible."""
         number = len(self.entries) + 1
         marked = [
             old._replace(undone_by=number) if seq in seqs else old for seq, old in enumerate(self.entries, 1)
@@ -107,7 +107,7 @@ class Reference:
         self.entries = [*marked, entry]
 
     def replayed(self, entries: Sequence[Entry] | None = None) -> Categorizer:
-        """Return what all entries that stand make of the first model."""
+        """Return the first model after learning all entries in effect."""
         model = self.first_model()
         for entry in self.entries if entries is None else entries:
             if entry.undone_by is None:

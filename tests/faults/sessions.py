@@ -1,4 +1,4 @@
-"""What a process of the nursery does with a desk alone, without the service; it tells of each step on its output.
+"""What a process of the nursery does with a journaled model, without the service; it prints each step.
 
 Lines are "? client id" before a correction is sent, "! id seq" once it is kept, "- client id" where it was refused,
 "x id" before its text is forgotten.

@@ -34,7 +34,7 @@ def back_up(nursery: Nursery, model: Path, folder: Path) -> int:
 
 
 def restored(model: Path, backup: Path) -> Path:
-    """Put a backup beside a copy of the model, as its journal, and return that model."""
+    """Put a backup next to a copy of the model, as its journal, and return that model."""
     copy = backup.with_name(f"{backup.name}-restored") / model.name
     copy.parent.mkdir()
     shutil.copyfile(model, copy)

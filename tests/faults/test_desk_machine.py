@@ -30,7 +30,7 @@ SEQ = st.integers(0, 10**6)  # of a record, counted round and round
 
 
 class DeskMachine(RuleBasedStateMachine):
-    """A desk beside its reference."""
+    """A journaled model and its reference."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -225,7 +225,7 @@ class DeskMachine(RuleBasedStateMachine):
 
     @rule(with_file=st.booleans())
     def backup_and_restore(self, with_file: bool) -> None:
-        """Go on from a backup, beside the model's file as it is now, or without one."""
+        """Continue from a backup, with the model file as it is now, or without one."""
         place = self.root / str(len(list(self.root.iterdir())))
         place.mkdir()
         model = place / self.path.name

@@ -30,7 +30,7 @@ OLD = f"{LATER}; ALTER TABLE records DROP COLUMN seal; PRAGMA user_version=1"
 
 
 def life(nursery: Nursery, model: Path, point: str, action: str, number: int, ledger: Ledger) -> tuple[int, str]:
-    """Let a process live, and return how it ended and all that it told."""
+    """Let a process run, and return how it ended and its output."""
     code = f"from faults.sessions import full_life\nfull_life({str(model)!r}, {point!r}, {action!r}, {number})"
     with forked(nursery, model.parent, code) as running:
         told = running.rest()

@@ -34,7 +34,7 @@ FRESH = 5  # of so many services one is started as a user does, not forked
 
 
 def killed_soon(running: Running, draw: random.Random) -> str:
-    """Kill a process a random time after the first acknowledgement, and return all that it told."""
+    """Kill a process a random time after the first acknowledgement, and return its output."""
     told = ""
     while "!" not in told:
         more = running.read()

@@ -54,7 +54,7 @@ def test_large_bodies_take_no_memory(nursery: Nursery, model: Path) -> None:
 
 
 def test_bodies_full_of_faults_take_no_memory(nursery: Nursery, model: Path) -> None:
-    """Of each the first fault is told; all of them would take a thousand times the body's room."""
+    """Only the first fault of each is reported; all of them would take a thousand times the room of the body."""
     many = {"numbers": b"1", "objects": b"{}", "other names": b'{"a":1}'}
     bodies = [b'{"documents": [' + b",".join([one] * 99_999) + b"]}" for one in many.values()]
     fields = b",".join(b'"k%d":1' % number for number in range(90_000))
@@ -121,7 +121,7 @@ def test_hundreds_of_slow_clients_are_disconnected_and_delay_nobody(nursery: Nur
 
 
 def has_ended(one: socket.socket) -> bool:
-    """Send one more byte; tells whether the service has closed the connection, or said that it will."""
+    """Send one more byte; return whether the service has closed the connection, or said that it will."""
     try:
         one.send(b"x")
         return one.recv(4096) is not None
@@ -172,7 +172,7 @@ def until(is_so: Callable[[], bool], seconds: float) -> None:
 
 
 def test_learning_on_a_slow_disk_delays_nobody(nursery: Nursery, model: Path, tmp_path: Path) -> None:
-    """Each commit takes half a second more: whoever waited for one would wait longer than the bar."""
+    """Each commit takes half a second longer: a client that waited for one would exceed the limit."""
     for round, pause in enumerate((0.0, 0.5)):
         with forked_service(nursery, model, slow_commits(pause, tmp_path / "commits")) as service:
             waits = while_taught(service, round)

@@ -120,7 +120,7 @@ def scores(desk: JournaledModel, text: str) -> dict[str, float]:
 
 
 def moved(before: dict[str, float], after: dict[str, float], up: str, down: str) -> bool:
-    """Tell whether one category gained and the other lost, at least one of them really."""
+    """Return whether one category gained and the other lost, at least one of them really."""
     gained, lost = after[up] - before[up], before[down] - after[down]
     return min(gained, lost) >= 0 and max(gained, lost) > 0
 

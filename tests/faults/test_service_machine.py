@@ -30,7 +30,7 @@ SEQ = st.integers(0, 10**6)  # of a record, counted round and round
 
 
 class ServiceMachine(RuleBasedStateMachine):
-    """A service beside its reference."""
+    """A service and its reference."""
 
     nursery: Nursery
 

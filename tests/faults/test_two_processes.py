@@ -106,7 +106,7 @@ def test_reading_needs_no_lock(nursery: Nursery, model: Path) -> None:
 
 
 def test_asking_for_the_owner_blocks_nobody(nursery: Nursery, model: Path) -> None:
-    """Whoever asks takes the lock for a moment."""
+    """Reading the owner takes the lock for a moment."""
     folder = journal_folder(model)
     JournaledModel(model).close()
     asking = f"from thresher.journal.lock import owner_of\nwhile True: owner_of({str(folder)!r})"

@@ -19,7 +19,7 @@ _RESUMED = re.compile(r"<\.\.\. (?P<name>\w+) resumed>(?P<rest>.*)")
 
 
 class Call(NamedTuple):
-    """A system call as strace tells of it: when it began and ended, as numbers of lines, and what it gave."""
+    """A system call in the output of strace: the lines where it began and ended, and its result."""
 
     name: str
     said: str
@@ -35,7 +35,7 @@ class Call(NamedTuple):
         return "(INJECTED)" in self.said
 
     def is_on(self, name: str) -> bool:
-        """Tell whether its first argument is an open file of a path that ends so."""
+        """Return whether its first argument is an open file of a path that ends so."""
         return re.match(rf"\w+\(\d+<[^>]*{re.escape(name)}>", self.said) is not None
 
 

@@ -43,7 +43,7 @@ def small_model() -> bytes:
 
 @contextmanager
 def folder_of(journal: bytes) -> Iterator[Path]:
-    """Give a folder with a model, and beside it a journal that has these bytes for its file."""
+    """Yield a folder with a model, and next to it a journal whose file has these bytes."""
     with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
         model, folder = Path(name) / "m", Path(name) / "m.journal"
         folder.mkdir()
@@ -95,7 +95,7 @@ def ask_all(opened: Journal) -> None:
 
 
 def records(data: bytes) -> None:
-    """Take bytes for the columns of records, which stand in a file that is whole."""
+    """Use bytes as the columns of records in an intact file."""
     rows = [line.split(FIELDS) for line in data.split(RECORDS)][:MOST_RECORDS]
     with folder_of(empty_journal()) as model:
         with sqlite3.connect(model.with_name("m.journal") / FILE) as connection:

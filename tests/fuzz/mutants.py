@@ -28,7 +28,7 @@ from thresher.model_file.compress import estimate_file_size
 Arrays = dict[str, NDArray[Any]]
 TEXTS = ["crude oil rose", "oil and gas", "wheat and corn", "Wheat harvest\nrose", "gold mine", "silver, gold"] * 2
 NAMES = [["energy"], ["energy"], ["grain"], ["grain", "trade"], ["metal"], []] * 2
-ROOM, LONGEST = 64 * 2**20, 5.0  # bytes beside the file, and seconds of one processor, that a mutant may take
+ROOM, LONGEST = 64 * 2**20, 5.0  # bytes in addition to the file, and seconds of one processor, that a mutant may take
 KINDS: dict[str, dict[str, Any]] = {
     "fast": {"preset": "fast"},
     "default": {},

@@ -53,7 +53,7 @@ ROUTES = (
 
 
 def body(data: bytes) -> None:
-    """Take bytes for a body: what is taken is what JSON says, and what is refused is told in a line."""
+    """Take bytes for a body: what is taken is what JSON says, and what is refused is reported in a line."""
     try:
         found = parse(data)
     except Problem as problem:

@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def drive(name: str, seconds: int, work: Path, keep: bool) -> int:
-    """Fuzz in a process of its own, which a crash may end, and tell what it came to."""
+    """Fuzz in a process of its own, which a crash may end, and return the outcome."""
     from faults.harness import new_seed
     from fuzz.dictionaries import dictionary
     from fuzz.seeds import seeds

@@ -1,4 +1,4 @@
-"""What is fuzzed: by name, a function of bytes that may refuse them only as its callers are told, or does as promised.
+"""The targets of fuzzing by name: functions of bytes, which may only raise documented errors.
 
 A target is imported when it is asked for, so that who fuzzes one of them may look into its modules and no others.
 """
@@ -24,7 +24,7 @@ PLACES = {
     "parquet": "readers:parquet",
     "model": "models:model",
     "journal": "journals:journal",  # the file, as bytes
-    "records": "journals:records",  # what stands in it
+    "records": "journals:records",  # its contents
     "corrections": "journals:corrections",  # as `thresher learn` imports them
     "body": "requests:body",
     "service": "requests:service",

@@ -1,4 +1,4 @@
-"""Every input that is kept is given to its target again; and each target would find a fault that is planted."""
+"""Every saved input is given to its target again, and each target would find a planted fault."""
 
 import json
 from contextlib import nullcontext

@@ -19,7 +19,7 @@ AT_ONCE = 25_000  # mutants that one process reads
 
 
 def read_in_process(first: int, last: int, folder: Path, patch: str = "", **environment: str) -> mutants.Figures:
-    """Read the mutants of seeds in a process of their own; whatever ends it is told with the seed."""
+    """Read the mutants of seeds in a process of their own; a crash is reported with the seed."""
     environment = {"PYTHONPATH": str(TESTS), "THRESHER_MUTANT": str(folder / "mutant")} | environment
     code = f"{patch}\nfrom fuzz.mutants import main\nmain()"
     command = [sys.executable, "-W", "error", "-c", code, str(first), str(last)]

@@ -1,4 +1,4 @@
-"""What is asked of the analysers, whatever text comes: the naive twin's tokens, within bounds and where they stand."""
+"""Analysers give the tokens of the naive twin for any text, within bounds and at the right positions."""
 
 from functools import cache
 
@@ -22,7 +22,7 @@ def features(parts: str) -> TextFeatures:
 
 
 def words_of(data: bytes) -> None:
-    """Analyse a text, which may hold lone surrogates, on its own and beside others."""
+    """Analyse a text, which may hold lone surrogates, alone and together with others."""
     try:
         given = data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
@@ -41,7 +41,7 @@ def words_of(data: bytes) -> None:
 
 
 def check_analyser(parts: str, given: str) -> None:
-    """Features are bounded in number and length, and stand within the text; a title is a field like any other."""
+    """Features are bounded in number and length, with positions within the text; a title is a field like any other."""
     analyser = Analyser(parts)
     for tokens in analyser([given, {"title": given, "body": given, "other": given}], positions=True):
         assert len(tokens.documents) == 2

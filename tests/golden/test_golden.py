@@ -1,4 +1,4 @@
-"""Models and journals of every version are read as they were; those of the future are refused in one line."""
+"""Models and journals of every older version are read as before; those of newer versions are refused in one line."""
 
 import json
 import shutil

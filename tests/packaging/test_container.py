@@ -1,4 +1,4 @@
-"""The Dockerfile: a linter finds nothing, and the pages that speak of it hold; `test_installed.py` goes its steps."""
+"""The Dockerfile: a linter finds nothing, and its pages are correct; `test_installed.py` runs its steps."""
 
 import json
 import os
@@ -65,7 +65,7 @@ def test_the_page_on_deployment_runs_the_image_correctly() -> None:
 def test_the_doctor_says_that_every_start_compiles(called: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", "/proc/nowhere")
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
-    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may do everything, or so it is told
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # otherwise root could write everywhere
     (check,) = (
         one for one in json.loads(called("doctor", "--json").out)["checks"] if one["name"] == "compiled kernels"
     )

@@ -1,4 +1,4 @@
-"""The wheel where nothing else is installed: with its base dependencies, with an extra, and as the image would run it.
+"""The wheel in a fresh environment: with its base dependencies, with an extra, and as in the image.
 
 To install and to compile takes most of a minute, so this is one test with many parts. THRESHER_EXTRAS=all installs
 each extra by itself into an environment of its own, which takes minutes (`make release-check`).
@@ -152,7 +152,7 @@ def does_what_it_is_for(environment: Environment, extra: str) -> None:
 
 
 def serves_as_the_image_would(image: Environment) -> None:
-    """On a read-only disk, without a home: it is healthy, learns, is backed up, and ends when it is told."""
+    """On a read-only disk and without a home, the service is healthy, learns, is backed up, and ends on a signal."""
     model = str(image.root / "data" / "desk.thresher")
     trained = contained(image, "train", "sample:train", "-o", model, "--quiet")
     assert trained.code == 0, trained
@@ -172,7 +172,7 @@ def serves_as_the_image_would(image: Environment) -> None:
         assert backed_up.code == 0, backed_up
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (0, "")  # nor was anything compiled, which would be told
+    assert (process.returncode, err) == (0, "")  # nor was anything compiled, which would be reported
     assert thresher.Categorizer.load(model).digest() == digest
     written = sorted(path.name for path in (image.root / "data").iterdir())
     assert written == ["desk.thresher", "desk.thresher.journal", "monday"]
@@ -187,7 +187,7 @@ def says_that_there_is_no_model(image: Environment) -> None:
 
 
 def works_where_nothing_can_be_kept(image: Environment) -> None:
-    """Kernels are compiled anew in each process then."""
+    """Kernels are then compiled in each process."""
     code = "from thresher.kernels.csr import find_faulty_row as kernel; print(kernel._cache.cache_path)"
     variables = image.variables(1) | {"NUMBA_CACHE_DIR": "/proc/nowhere", "XDG_CACHE_HOME": "/proc/nowhere"}
     entry = command_of(image)

@@ -1,4 +1,4 @@
-"""The wheel and the sdist: what is in them, and what they say of themselves; `test_installed.py` uses the wheel."""
+"""The contents and metadata of the wheel and the sdist; `test_installed.py` uses the wheel."""
 
 import email
 import math

@@ -1,4 +1,4 @@
-"""The workflow for a public forge: its form, what auditors of workflows look for, and that its commands exist."""
+"""The workflow for a public forge: its form, the findings of auditors, and that its commands exist."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""The contract for every bad input, as a user meets it: one line with the place, the exit code, and nothing changed.
+"""The contract for bad input: one line with the place, the exit code, and nothing changed.
 
 The readers' own tests know each fault in detail. Here the faults of the matrix go through the verbs: a model with a
 journal stays as it is, byte for byte, and no output appears, not even half of one.

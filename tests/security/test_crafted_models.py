@@ -1,4 +1,4 @@
-"""A model that works, spoilt in every way on the list of threats: one line says so, soon, and the exit code is 65."""
+"""A valid model, spoilt in every way on the list of threats, is quickly refused in one line with the exit code 65."""
 
 import io
 import json

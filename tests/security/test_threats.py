@@ -1,4 +1,4 @@
-"""What an attacker may try on every route that the service describes, so also on one that is added tomorrow.
+"""Attacks on every route that the service describes, and so also on those that are added later.
 
 The numbers are those of `docs/threats.md`.
 """
@@ -37,7 +37,7 @@ def service(service: Served) -> Iterator[Served]:
 
 @pytest.fixture
 def open_to_all(tmp_path: Path) -> Iterator[Served]:
-    """A service that asks for no token, where only origin and kind stand in the way; unchanged too."""
+    """A service without tokens, where only origin and content type are checked; also unchanged."""
     with served(new_model(tmp_path), holders=None) as running:
         digest = running.digest
         yield running
@@ -79,7 +79,7 @@ def test_a_compressed_body_is_refused_by_every_route(service: Served) -> None:
 
 
 def test_reading_routes_unpack_no_features(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of a long text take a hundred times its room: a page of such corrections would fill the memory."""
+    """The features of a long text take a hundred times its room: a page of such corrections would fill the memory."""
     with served(new_model(tmp_path)) as running:
         running.post("/v1/documents", {"documents": [{"id": "1", "text": "crude oil"}]})
         running.correct(document="1", reject=["energy"])
@@ -228,7 +228,7 @@ def test_a_route_without_a_role_answers_only_admins(tmp_path: Path) -> None:
 def test_no_refusal_and_no_log_repeats_what_was_sent(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A secret stands wherever a text may, in bodies that fit, and that do not, and in each path."""
+    """A secret is in every text of valid and invalid bodies, and in each path."""
     caplog.set_level(logging.DEBUG)
     with served(new_model(tmp_path)) as running:
         refused = [answer for route in routes(running) for answer in _answers(running, route)]
@@ -256,7 +256,7 @@ def _answers(running: Served, route: Route) -> Iterator[httpx.Response]:
 
 
 def _spoilt(body: Any) -> Any:
-    """Return a body in which each text is of another kind, and in which more stands than is asked for."""
+    """Return a body in which each text has another type, and which has additional names."""
     if isinstance(body, dict):
         return {name: _spoilt(part) for name, part in body.items()} | {MARKER: MARKER}
     return [MARKER] if isinstance(body, str) else body

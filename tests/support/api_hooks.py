@@ -1,4 +1,4 @@
-"""What schemathesis has to be told of the service: streams, and ids that are new. `api_schema.toml` names it."""
+"""Hooks for schemathesis: streams, and ids that are new. `api_schema.toml` names this module."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""Runs the real command in a process of its own, for tests of what users and shells see of it."""
+"""Runs the real command in a process of its own, for tests of its behavior in a shell."""
 
 import os
 import pty
@@ -24,7 +24,7 @@ os.execv(sys.executable, [sys.executable, "-m", "thresher", *sys.argv[1:]])
 
 
 class Ended(NamedTuple):
-    """How a command ended: its exit code, what it printed, and the CPU seconds that it took."""
+    """The result of a command: its exit code, its output, and the CPU seconds that it took."""
 
     code: int
     out: str
@@ -90,7 +90,7 @@ def _heed_signals() -> None:
 
 
 def _cpu_so_far(pid: int) -> float:
-    """Return the CPU seconds that a running process has taken, or 0 where the system does not tell."""
+    """Return the CPU seconds that a running process has taken, or 0 where the system does not report them."""
     path = Path(f"/proc/{pid}/stat")
     if not path.exists():
         return 0.0

@@ -1,6 +1,6 @@
-"""Runs the commands that stand in documents, in a terminal of its own, and compares or rewrites what they print.
+"""Runs the commands of the documents in a terminal, and compares or rewrites what they print.
 
-python tests/support/console_blocks.py    # writes the outputs in the documents anew, and copies the README's from there
+python tests/support/console_blocks.py    # rewrites the outputs in the documents, and copies the README's from there
 
 A block of ```console holds commands after "$ " and what each prints; a command that ends in a backslash goes on after
 "> ". A line "..." stands for any lines, and times and sizes of files may differ. A command that ends in "&" goes on
@@ -134,7 +134,7 @@ def run(line: str, folder: Path) -> tuple[int, list[str]]:
 
 
 def agrees(expected: list[str], printed: list[str]) -> bool:
-    """Tell whether a command printed what stands in the document."""
+    """Return whether a command printed what the document shows."""
     pattern = "\n".join(".*" if line == "..." else re.escape(_steady(line)) for line in expected)
     return bool(re.fullmatch(pattern, _steady("\n".join(printed)), re.DOTALL))
 
@@ -180,7 +180,7 @@ def new_walk() -> Iterator[Walk]:
 
 
 def main() -> None:
-    """Write all outputs anew."""
+    """Rewrite all outputs."""
     for pages in WALKS:
         with new_walk() as walk:
             for page in pages:

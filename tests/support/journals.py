@@ -1,4 +1,4 @@
-"""Records for tests of the journal: appended in a line, with effects, and told apart by their numbers."""
+"""Records for tests of the journal: appended in a line, with effects, and listed by their numbers."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -8,7 +8,7 @@ import httpx
 
 from support.served import Served
 
-FILLED = {"name": "grain"}  # what stands for a parameter of a path; a document of the other is not there
+FILLED = {"name": "grain"}  # the parameters of a path; other documents do not exist
 
 
 class Route(NamedTuple):

@@ -1,4 +1,4 @@
-"""Asks services again and again whether they live while tests run, and notes where one is slow to answer."""
+"""Polls services while tests run, and records slow answers."""
 
 import os
 import resource
@@ -70,7 +70,7 @@ def _note(seconds: float) -> None:
 
 
 def _is_free(pid: int) -> bool:
-    """Tell whether a process lives, is not stopped, and may have all the memory that it asks for."""
+    """Return whether a process lives, is not stopped, and may have all the memory that it asks for."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
         return state not in "TtZX" and resource.prlimit(pid, resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY

@@ -1,4 +1,4 @@
-"""Problems for the rule learners: a few documents as rows, and made-up texts that rules tell apart."""
+"""Problems for the rule learners: a few documents as rows, and made-up texts that rules can distinguish."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,7 @@ def rows_of(documents: list[dict[int, int]], n_features: int = 4) -> Rows:
 
 
 def assert_learns_what_is_separable(new: Callable[[], RuleLearner]) -> None:
-    """Hold that a learner tells made-up texts apart, in few words and the same way each time."""
+    """Assert that a learner distinguishes made-up texts with few words, in the same way each time."""
     corpus = made_up(400)
     names = sorted({name for names in corpus.categories for name in names})
     labels = [[names.index(name) for name in chosen] for chosen in corpus.categories]

@@ -46,7 +46,7 @@ def private_folder(path: Path) -> str:
 
 @cache
 def can_seal() -> bool:
-    """Tell whether this process may have mounts of its own."""
+    """Return whether this process may have mounts of its own."""
     needed = ("unshare", "setpriv", "mount")
     return (
         os.geteuid() == 0

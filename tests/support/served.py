@@ -43,7 +43,7 @@ LINES = {"Content-Type": "application/x-ndjson"}
 
 
 class Answer(NamedTuple):
-    """What came over a bare socket: the status, the headers in small letters, and the body."""
+    """A response over a bare socket: the status, the headers in lower case, and the body."""
 
     status: int
     headers: dict[str, str]
@@ -51,7 +51,7 @@ class Answer(NamedTuple):
 
 
 class Served:
-    """A service that runs, and how to ask it; each of its clients bears a token."""
+    """A running service and its clients, each with a token."""
 
     def __init__(self, url: str, service: Service, model: Path, tokens: bool, app: Any) -> None:
         self.url, self.service, self.model, self._tokens = url, service, model, tokens
@@ -138,7 +138,7 @@ def _length(head: bytes) -> int:
 
 
 def request(service: Served, method: str, path: str, body: bytes = b"", **headers: str) -> bytes:
-    """Return a request as bytes, with the shared token; an empty header is left out, and `_` stands for a dash."""
+    """Return a request as bytes, with the shared token; an empty header is left out, and `_` becomes a dash."""
     given = {"Host": service.host, "Authorization": f"Bearer {SHARED}", "Content-Length": str(len(body))}
     given |= {"Content-Type": "application/json"} if body else {}
     given |= {name.replace("_", "-"): value for name, value in headers.items()}

@@ -34,7 +34,7 @@ def module_in(folder: Path) -> ModuleType:
 
 
 def was_loaded(folder: Path) -> bool:
-    """Call a kernel, and tell whether its code was there already."""
+    """Call a kernel, and return whether its code was there already."""
     tenfold: Any = module_in(folder).tenfold
     assert tenfold(4) == 40
     return bool(tenfold.stats.cache_hits)

@@ -134,7 +134,7 @@ def headers(token: str, asked: Request) -> dict[str, str]:
 
 @contextmanager
 def polled(port: int, every: float = 0.02) -> Iterator[list[float]]:
-    """Ask again and again whether a service lives; gives how many seconds each answer took."""
+    """Poll a service while the block runs; yields the list of the seconds that each answer took."""
     waits: list[float] = []
     ending = threading.Event()
 

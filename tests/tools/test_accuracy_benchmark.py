@@ -24,7 +24,7 @@ import pages
 import peers
 from peers import PEERS, Collection
 
-NEEDED = {"fasttext": "fasttext", "fasttext-pairs": "fasttext", "vw": "vowpalwabbit"}  # what is no part of the tests
+NEEDED = {"fasttext": "fasttext", "fasttext-pairs": "fasttext", "vw": "vowpalwabbit"}  # not installed for the tests
 INSTALLED = [name for name in PEERS if name not in NEEDED or find_spec(NEEDED[name])]
 
 

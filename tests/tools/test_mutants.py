@@ -1,4 +1,4 @@
-"""The faults that mutation testing puts into a module: each is one, is put back, and none is in what is only said."""
+"""The faults that mutation testing puts into a module: one at a time, removed again, and none in docstrings."""
 
 import ast
 
