@@ -50,12 +50,12 @@ def f1(predicted: list[list[str]], corpus: Corpus) -> float:
 
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("preset", PRESETS)
-def test_what_is_learned_holds_for_texts_not_seen(preset: str, learner: str) -> None:
+def test_a_trained_model_categorizes_unseen_texts(preset: str, learner: str) -> None:
     strength = {"strength": "cosine"} if learner == "regularized-winnow" else {}  # it wants rows of one length
     assert f1(fitted(preset=preset, learner=learner, **strength).predict(TEST.texts), TEST) > 0.95
 
 
-def test_learning_gives_the_model_itself() -> None:
+def test_methods_that_change_a_model_return_it() -> None:
     model = Categorizer()
     assert model.fit(*TRAIN) is model
     assert model.partial_fit(*TEST) is model
@@ -72,7 +72,7 @@ def test_predict_lists_the_accepted_names_best_first() -> None:
         assert names == [model.categories[c] for c in order if row[c] > 1]
 
 
-def test_scores_and_probabilities_have_a_row_a_text_and_a_column_a_category() -> None:
+def test_scores_and_probabilities_have_one_row_per_text_and_one_column_per_category() -> None:
     model = fitted()
     for array in (
         model.decision_function(TEST.texts),
@@ -87,7 +87,7 @@ def test_scores_and_probabilities_have_a_row_a_text_and_a_column_a_category() ->
     assert model.decision_function([]).shape == model.predict_proba([]).shape == (0, 6)
 
 
-def test_a_reported_score_is_one_plus_the_raw_one_less_the_threshold() -> None:
+def test_a_reported_score_is_one_plus_the_raw_score_minus_the_threshold() -> None:
     model = fitted()
     thresholds = model.state.decisions.thresholds
     assert len(set(thresholds.tolist())) > 1
@@ -155,7 +155,7 @@ def test_one_name_is_a_collection_of_one() -> None:
         assert fitted().learn(CHESS, accept=accept).mistakes == ["grain"]
 
 
-def test_generators_serve_as_well_as_lists() -> None:
+def test_generators_are_accepted_like_lists() -> None:
     model = Categorizer().fit(iter(TRAIN.texts), iter(TRAIN.categories))
     assert model.digest() == fitted().digest()
     model.partial_fit(iter(TEST.texts), iter(TEST.categories))
@@ -163,7 +163,7 @@ def test_generators_serve_as_well_as_lists() -> None:
     assert model.predict(iter(TEST.texts)) == model.predict(TEST.texts)
 
 
-def test_sets_give_the_same_model_whatever_their_order() -> None:
+def test_the_order_of_sets_does_not_change_the_model() -> None:
     program = (
         "from support.corpora import made_up; from thresher import Categorizer; train, more = made_up(), "
         "made_up(30, seed=1)\n"
@@ -235,7 +235,7 @@ def test_new_words_and_categories_may_appear_at_any_time() -> None:
     assert model.fit(*TRAIN).partial_fit([CHESS], [["chess", "games"]]).categories[-2:] == ["chess", "games"]
 
 
-def test_a_policy_that_was_asked_for_holds_without_fit() -> None:
+def test_a_given_policy_applies_without_fit() -> None:
     model = Categorizer(policy="exactly-one").partial_fit(["crude oil", "wheat", "wheat market"], ["a", "b", "b"])
     assert [len(names) for names in model.predict(["oil wheat", "market", "crude"])] == [1, 1, 1]
 
@@ -251,9 +251,7 @@ def test_a_new_category_accepts_what_it_was_taught_and_nothing_else(preset: str,
 
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("preset", PRESETS)
-def test_a_new_category_fires_on_few_news_stories_that_it_was_not_taught(
-    preset: str, learner: str, tmp_path: Path
-) -> None:
+def test_a_new_category_accepts_few_other_news_stories(preset: str, learner: str, tmp_path: Path) -> None:
     stories = reuters(2000)
     Categorizer(preset=preset, learner=learner, max_passes=20).fit(*stories.part(0, 600)).save(tmp_path / "m")
     for text in stories.texts[600:1000:80]:  # long ones and short ones
@@ -282,7 +280,7 @@ def test_a_batch_is_as_good_as_one_text_after_another(preset: str) -> None:
     assert singles.digest() == batch.digest()
 
 
-def test_a_label_set_is_complete_and_a_correction_is_not() -> None:
+def test_a_label_set_is_complete_but_a_correction_is_not() -> None:
     text, labels = SINGLE.texts[0], SINGLE.categories[0]
     model = fitted(preset="paper")
     model.partial_fit([text] * 30, [["grain"]] * 30)
@@ -310,7 +308,7 @@ def weights_by_word(model: Categorizer, name: str) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_a_correction_tells_what_it_changed(preset: str) -> None:
+def test_a_correction_reports_what_it_changed(preset: str) -> None:
     model = fitted(preset=preset)
     text = "wheat corn harvest bushel and the novel sorghum"
     before = {name: weights_by_word(model, name) for name in ("grain", "ships", "money")}
@@ -333,7 +331,7 @@ def test_a_correction_tells_what_it_changed(preset: str) -> None:
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_a_correction_moves_the_score_its_way_new_words_included(learner: str) -> None:
+def test_a_correction_moves_the_score_in_its_direction_also_with_new_words(learner: str) -> None:
     model = fitted(preset="paper", learner=learner)
     unheard = " ".join(f"unheard{i}" for i in range(40))
     text = "wheat " * 30 + "flour " * 9 + unheard
@@ -347,7 +345,7 @@ def test_a_correction_moves_the_score_its_way_new_words_included(learner: str) -
 
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("preset", PRESETS)
-def test_a_correction_repeated_until_it_is_right_then_changes_nothing(preset: str, learner: str) -> None:
+def test_a_correction_repeated_until_it_is_right_changes_nothing_more(preset: str, learner: str) -> None:
     model = fitted(preset=preset, learner=learner, average=False)
     for _ in range(300):  # Positive Winnow takes small steps
         found = model.learn(CHESS, accept=["grain"], reject=["energy"])
@@ -397,7 +395,7 @@ def test_thresholds_never_see_the_texts_that_are_predicted() -> None:
     assert first.state.decisions.thresholds.tobytes() == tuned.tobytes()
 
 
-def test_thresholds_follow_the_wish() -> None:
+def test_a_precision_goal_gives_higher_thresholds_than_a_recall_goal() -> None:
     noisy = Corpus(TRAIN.texts, [names if i % 4 else TRAIN.categories[i - 1] for i, names in enumerate(TRAIN[1])])
 
     def thresholds(goal: str) -> NDArray[np.float64]:
@@ -415,7 +413,7 @@ def test_thresholds_follow_the_wish() -> None:
 @pytest.mark.parametrize(
     "settings", [{}, {"preset": "paper"}, {"strength": "tfidf"}, {"learner": "perceptron"}], ids=str
 )
-def test_looking_changes_nothing(settings: dict[str, Any], tmp_path: Path) -> None:
+def test_predicting_and_explaining_change_nothing(settings: dict[str, Any], tmp_path: Path) -> None:
     model = fitted(**settings)
     model.learn(CHESS, accept=["chess"])
     before = model.digest()
@@ -561,7 +559,7 @@ def test_the_constant_is_not_counted_among_the_most_features() -> None:
     assert cold.state.features.names == [CONSTANT, "oil", "rose"]
 
 
-def test_a_field_that_is_no_text_is_refused_in_one_line() -> None:
+def test_a_field_that_is_not_text_is_refused_in_one_line() -> None:
     texts: list[Any] = [{"title": None, "body": "oil"}] * 3
     for preset in ("fast", "default"):
         with pytest.raises(TextError, match="a text must be str or fields of str"):

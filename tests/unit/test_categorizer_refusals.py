@@ -122,14 +122,14 @@ def test_bad_corrections_are_refused(lists: dict[str, Any], message: str) -> Non
 
 
 @pytest.mark.parametrize("text", [None, 3, b"wheat", ["wheat"], "wheat \ud800", {"body": None}], ids=repr)
-def test_texts_that_are_none_are_refused_everywhere(text: Any) -> None:
+def test_values_that_are_not_texts_are_refused_everywhere(text: Any) -> None:
     model = fitted()
     assert_refused(model, lambda model: model.learn(text, accept=["grain"]), "str|surrogate")
     assert_refused(model, lambda model: model.explain(text), "str|surrogate")
     assert_refused(model, lambda model: model.predict([text]), "str|surrogate")
 
 
-def test_a_single_text_is_no_collection() -> None:
+def test_a_single_text_is_refused_as_a_collection() -> None:
     model = fitted()
     for look in (model.predict, model.rank, model.decision_function, model.predict_proba):
         with pytest.raises(TextError, match="put it into a list"):
@@ -177,7 +177,7 @@ def test_unknown_settings_are_refused_with_what_is_allowed(settings: dict[str, A
     assert "\n" not in str(refusal.value)
 
 
-def test_looking_before_learning_is_refused() -> None:
+def test_predicting_before_learning_is_refused() -> None:
     model = Categorizer()
     for look in (model.predict, model.rank, model.decision_function, model.predict_proba):
         with pytest.raises(NotFittedError, match="learned nothing yet"):
@@ -258,7 +258,7 @@ def taken() -> Categorizer:
     return Categorizer(preset="fast", min_count=1).fit(*made_up(20))
 
 
-def test_features_may_stand_for_their_text() -> None:
+def test_features_may_be_given_instead_of_their_text() -> None:
     model = taken()
     found = model.state.features.count_features("oil oil wheat")
     assert found == FeatureCounts(["oil", "wheat"], [2, 1])

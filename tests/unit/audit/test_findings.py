@@ -66,7 +66,7 @@ def test_planted_errors_are_found_in_the_projects_own_corpus() -> None:
     assert precision(audit(changed, analyser="words+chars:4-5", min_count=2, folds=20), planted, 10) >= 0.5
 
 
-def test_a_finding_says_where_it_is_and_which_words_say_so() -> None:
+def test_a_finding_names_its_document_and_the_decisive_words() -> None:
     documents, _ = spoiled(collection())
     missing = [finding for finding in audit(documents).findings if finding.kind == "missing"][:10]
     assert missing
@@ -106,7 +106,7 @@ def test_the_same_audit_twice_is_the_same() -> None:
     assert audit(documents).summary() == audit(documents, n_threads=1).summary()
 
 
-def test_the_seed_changes_the_order_of_learning_alone() -> None:
+def test_the_seed_changes_only_the_order_of_learning() -> None:
     documents, planted = spoiled(collection())
     other = audit(documents, seed=7)
     assert other.findings != audit(documents).findings
@@ -267,7 +267,7 @@ def test_progress_is_reported() -> None:
     assert {"compare", "validate 1/5", "judge 5/5"} <= {step.stage for step in steps}
 
 
-def test_documents_without_a_word_are_told_and_not_judged() -> None:
+def test_a_collection_without_words_is_noted_as_not_judged() -> None:
     found = audit([Document("", ("x",))] * 6)
     assert found.without_text == list(range(6))
     assert not found.findings

@@ -132,7 +132,7 @@ def test_unknown_categories_are_reported_and_count_as_missed() -> None:
     assert found.of_documents([0]).unknown_categories == {"weather": 1}
 
 
-def test_progress_tells_how_many_are_read() -> None:
+def test_progress_reports_how_many_documents_are_read() -> None:
     steps: list[Step] = []
     evaluate(model(), documents_of(TEST) * 10, progress=steps.append)
     assert steps == [Step("evaluate", 1000, 1200), Step("evaluate", 1200, 1200)]
@@ -209,7 +209,7 @@ def test_measures_are_those_of_the_arrays() -> None:
     assert summary["pooled_break_even"] == metrics.pooled_break_even(found.scores, found.truth) > 0.7
 
 
-def test_intervals_stand_beside_the_measures_when_asked_for() -> None:
+def test_the_summary_includes_intervals_on_request() -> None:
     summary = held_out().summary(intervals=True)
     assert summary["intervals"].keys() == {"pooled_break_even", "micro_f1", "macro_f1"}
     for name, point in (
@@ -231,7 +231,7 @@ def test_confusions_pair_the_missed_with_what_was_accepted_instead() -> None:
     assert worked().confusions() == [("grain", "energy", 1), ("grain", "ships", 1)]
 
 
-def test_some_documents_or_categories_can_be_looked_at_alone() -> None:
+def test_an_evaluation_can_be_restricted_to_documents_or_categories() -> None:
     found = worked(np.array([0, 1, 0, 1]))
     few = found.of_documents(np.array([2, 0]))
     assert (few.ids, few.truth.tolist()) == (["c", "a"], found.truth[[2, 0]].tolist())
@@ -333,7 +333,7 @@ def test_too_few_documents_for_the_folds_are_refused() -> None:
 # -- learning one by one -----------------------------------------------------------------------------------------------
 
 
-def test_a_model_that_knows_nothing_learns_while_it_is_tried() -> None:
+def test_prequential_evaluation_may_start_with_an_untrained_model() -> None:
     learner = Categorizer(preset="paper")
     found = prequential(learner, documents_of(made_up(200, single=True)), window=50)
     curve = found.curve()

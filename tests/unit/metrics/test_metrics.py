@@ -233,7 +233,7 @@ def test_only_the_order_of_the_scores_counts(problem: Ranking) -> None:
         assert measure(np.exp(scores), truth) == pytest.approx(measure(scores, truth), nan_ok=True)
 
 
-def test_scores_that_tell_the_truth_and_those_that_deny_it() -> None:
+def test_perfect_inverted_and_constant_scores_by_hand() -> None:
     truth = truth_of("x..", "xx.", ".x.", "...")
     for measure in (pooled_break_even, micro_break_even, macro_break_even):
         assert measure(truth.astype(float), truth) == 1.0
@@ -339,20 +339,20 @@ def test_ranks_are_whole_numbers_from_one(k: Any) -> None:
         ([[1.0], [1.0, 2.0]], [True], "scores must be numbers"),
     ],
 )
-def test_arrays_are_checked_at_the_door(scores: Any, truth: Any, message: str) -> None:
+def test_invalid_arrays_are_refused(scores: Any, truth: Any, message: str) -> None:
     for measure in (break_even, precision_recall_curve, average_precision):
         with pytest.raises(RowsError, match=message) as caught:
             measure(scores, truth)
         assert "\n" not in str(caught.value)
 
 
-def test_measures_of_matrices_want_matrices() -> None:
+def test_measures_of_matrices_refuse_other_shapes() -> None:
     for measure in (break_evens, pooled_break_even, micro_break_even, macro_break_even, r_precision, ndcg):
         with pytest.raises(RowsError, match="wanted: documents, categories"):
             measure([1.0], [True])
 
 
-def test_counts_want_as_many_categories_as_they_count() -> None:
+def test_counts_refuse_another_number_of_categories() -> None:
     with pytest.raises(RowsError, match="3 categories are counted"):
         Counts(3).update([[True]], [[True]])
     with pytest.raises(RowsError, match="shapes differ"):
@@ -361,6 +361,6 @@ def test_counts_want_as_many_categories_as_they_count() -> None:
         Counts(1).update([[True]], [[0.7]])
 
 
-def test_zeros_and_ones_serve_as_truth() -> None:
+def test_zeros_and_ones_are_accepted_as_truth() -> None:
     assert break_even([2, 1], np.array([1, 0], dtype=np.uint8)) == 1.0
     assert metrics.as_truth([[0, 1]], "truth").dtype == np.bool_

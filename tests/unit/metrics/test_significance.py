@@ -147,7 +147,7 @@ def test_a_system_does_not_differ_from_itself() -> None:
         assert found == (0.0, 1.0, 0, 0, 1.0)
 
 
-def test_a_clearly_better_system_is_told_apart() -> None:
+def test_a_clearly_better_system_differs_significantly() -> None:
     scores, truth = corpus(6, n=300)
     worse = scores + np.random.default_rng(7).normal(scale=3.0, size=scores.shape)
     for found in both(truth, scores, worse, n_samples=500):
@@ -157,7 +157,7 @@ def test_a_clearly_better_system_is_told_apart() -> None:
         assert found.sign_p_value < 0.001
 
 
-def test_the_order_of_the_systems_changes_the_signs_alone() -> None:
+def test_the_order_of_the_systems_changes_only_the_signs() -> None:
     scores, truth = corpus(8)
     other = scores + np.random.default_rng(9).normal(scale=0.5, size=scores.shape)
     for one, back in zip(both(truth, scores, other, **FEW), both(truth, other, scores, **FEW), strict=True):

@@ -44,7 +44,7 @@ def test_a_new_category_accepts_nothing_and_changes_nothing_for_others(learner: 
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_a_model_that_knows_names_alone_learns_from_the_first_correction_on(learner: str, tmp_path: Path) -> None:
+def test_a_model_with_only_category_names_learns_from_the_first_correction(learner: str, tmp_path: Path) -> None:
     model = reloaded(Categorizer(learner=learner).add_category("bees").add_category("wasps"), tmp_path)
     assert model.categories == ["bees", "wasps"]
     assert not model.state.learner.is_fitted
@@ -53,7 +53,7 @@ def test_a_model_that_knows_names_alone_learns_from_the_first_correction_on(lear
     assert reloaded(model, tmp_path).digest() == model.digest()
 
 
-def test_a_name_that_is_known_or_none_is_no_new_category() -> None:
+def test_a_known_or_invalid_name_cannot_be_added() -> None:
     model = fitted()
     before = model.digest()
     for name in (model.categories[0], " ", "x" * 201):
@@ -80,7 +80,7 @@ def test_a_threshold_moves_one_category_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("names", [["grain"], ["energy", "bees"], []])
-def test_a_complete_correction_is_a_partial_fit_that_tells_what_changed(learner: str, names: list[str]) -> None:
+def test_a_complete_correction_equals_partial_fit_and_reports_the_changes(learner: str, names: list[str]) -> None:
     model = fitted(learner=learner)
     twin = deepcopy(model)
     text = "the hive of wheat and crude was new"
@@ -97,7 +97,7 @@ def test_a_complete_correction_needs_a_category() -> None:
         Categorizer().learn("a text", complete=True)
 
 
-def test_documents_kept_are_decided_as_their_texts_are() -> None:
+def test_sampled_documents_get_the_decisions_of_their_texts() -> None:
     model = Categorizer(min_count=1).fit(TRAIN.texts[:50], TRAIN.categories[:50])
     scores, accepted = model.decide(TRAIN.texts[:50])
     assert len(model.state.reservoir.documents) == 50
@@ -106,7 +106,7 @@ def test_documents_kept_are_decided_as_their_texts_are() -> None:
     assert np.array_equal(own_accepted, accepted)
 
 
-def test_what_is_told_of_some_categories_is_what_all_would_be_told() -> None:
+def test_categorize_gives_the_scores_and_probabilities_of_rank() -> None:
     model = fitted()
     every = model.rank(TEST.texts)
     for found, ranked in zip(model.categorize(TEST.texts), every, strict=True):

@@ -63,7 +63,7 @@ def test_at_least_one_adds_the_best_only_where_there_is_none() -> None:
     assert accepted("at-least-one", [2.0, 0.5, -2.0], [0.5, -0.25, -3.0]) == [[0, 1], [1]]
 
 
-def test_exactly_one_takes_the_best_of_many_and_of_none() -> None:
+def test_exactly_one_accepts_the_best_whether_many_or_none_are_above() -> None:
     assert accepted("exactly-one", [2.0, 1.5, -2.0], [0.5, -0.25, -3.0]) == [[1], [1]]
 
 
@@ -139,7 +139,7 @@ def near(threshold: float) -> list[float]:
 
 
 @given(st.lists(st.floats(-1e30, 1e30), min_size=1, max_size=5), st.floats(*SLOPES), st.data())
-def test_accepting_is_a_report_above_one_and_a_probability_above_a_half(
+def test_accepted_scores_are_above_one_and_probabilities_above_a_half(
     thresholds: list[float], slope: float, data: st.DataObject
 ) -> None:
     scores = scores_of([data.draw(st.sampled_from(near(threshold)) | FINITE) for threshold in thresholds])
@@ -158,7 +158,7 @@ def test_difference_lost_to_rounding_still_decides() -> None:
 
 
 @given(st.lists(FINITE | FEW_VALUES, min_size=2, max_size=20), st.floats(*SLOPES))
-def test_higher_scores_never_report_less(values: list[float], slope: float) -> None:
+def test_higher_raw_scores_never_give_lower_reported_scores(values: list[float], slope: float) -> None:
     scores = np.sort(np.array(values, dtype=np.float32))[:, np.newaxis]
     rule = decisions([0.7], slope=slope)
     assert (np.diff(rule.reported_scores(scores), axis=0) >= 0).all()
@@ -190,7 +190,7 @@ def test_categories_can_be_dropped_and_reordered() -> None:
         ([1.0, 1.0], [1.0], "shapes differ"),
     ],
 )
-def test_values_that_no_tuning_gives_are_refused(thresholds: list[float], slopes: list[float], message: str) -> None:
+def test_values_that_tuning_cannot_give_are_refused(thresholds: list[float], slopes: list[float], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         Decisions(np.array(thresholds), np.array(slopes), policy="above")
 
@@ -225,12 +225,12 @@ def test_threshold_serves_its_goal(goal: str, threshold: float) -> None:
     assert tuned(goal, FIVE) == threshold
 
 
-def test_precision_out_of_reach_gives_the_highest_that_there_is() -> None:
+def test_an_unreachable_precision_gives_the_highest_precision() -> None:
     assert tuned("precision:0.9", [(5.0, NO), (4.0, YES), (3.0, NO)]) == 3.5
     assert tuned("precision:0.9", [(5.0, NO), (4.0, YES), (3.0, NO), (2.0, YES), (1.0, NO)]) == 1.5
 
 
-def test_equally_good_thresholds_give_way_to_the_nearest_to_the_learner_s_own() -> None:
+def test_ties_go_to_the_threshold_nearest_to_the_learner_s_own() -> None:
     equal = [(4.0, YES), (3.0, NO), (2.0, NO), (1.0, YES)]  # F1 is 2/3 when 1 or 4 documents are accepted
     assert tuned("f1", equal, fallback=3.0) == 3.5
     assert tuned("f1", equal, fallback=1.0) == 1 - PAST
@@ -238,7 +238,7 @@ def test_equally_good_thresholds_give_way_to_the_nearest_to_the_learner_s_own() 
     assert tuned("break-even", [(4.0, YES), (3.0, YES), (3.0, NO), (2.0, NO)], fallback=2.0) == 2.5
 
 
-def test_threshold_beyond_the_scores_reaches_to_the_learner_s_own() -> None:
+def test_a_threshold_below_all_scores_is_at_most_the_learner_s_own() -> None:
     everything = [(3.0, YES), (2.0, YES)]
     assert tuned("f1", everything, fallback=1.0) == 1.0
     assert tuned("f1", everything, fallback=5.0) == 2 - 2 * PAST
@@ -339,7 +339,7 @@ def test_break_even_accepts_as_many_as_there_are_positives(problem: tuple[Scores
 
 
 @given(matrices(), st.sampled_from(["f1", "break-even", "precision:0.6", "recall:0.6"]), st.integers(1, 8), st.data())
-def test_thresholds_are_finite_off_the_scores_and_free_of_the_order(
+def test_thresholds_are_finite_differ_from_all_scores_and_do_not_depend_on_the_order(
     problem: tuple[Scores, Truth], goal: str, few: int, data: st.DataObject
 ) -> None:
     scores, truth = problem
@@ -496,7 +496,7 @@ def test_a_share_of_the_best_score_is_added_to_a_threshold() -> None:
 @given(
     arrays.arrays(np.float32, (5, 3), elements=st.floats(-8, 8, width=32)), st.sampled_from(["above", "at-least-one"])
 )
-def test_with_rivalry_reported_scores_and_probabilities_still_tell_what_is_above(scores: Scores, policy: str) -> None:
+def test_with_rivalry_reported_scores_and_probabilities_agree_with_the_thresholds(scores: Scores, policy: str) -> None:
     rule = replace(rivals(), policy=policy)
     above = scores > rule.cuts(scores)
     assert np.array_equal(rule.reported_scores(scores) > 1, above)
@@ -504,7 +504,7 @@ def test_with_rivalry_reported_scores_and_probabilities_still_tell_what_is_above
     assert (rule.accept(scores) >= above).all()
 
 
-def test_a_late_category_is_no_rival_and_has_none() -> None:
+def test_a_late_category_has_no_rivalry() -> None:
     scores = np.array([[0.75, 0.25, 0.25]], dtype=np.float32)
     later = rivals().add_categories(1, 0.7, 1.0)
     wider = np.column_stack((scores, np.full((1, 1), 9, dtype=np.float32)))
@@ -528,7 +528,7 @@ def test_rivalry_is_chosen_where_it_pays_and_only_there() -> None:
 
 
 @pytest.mark.parametrize(("goal", "policy"), [("macro-f1", "above"), ("break-even", "above"), ("f1", "exactly-one")])
-def test_only_f1_over_all_decisions_knows_rivalry(goal: str, policy: str) -> None:
+def test_rivalry_is_only_tuned_for_f1_over_all_decisions(goal: str, policy: str) -> None:
     truth = np.eye(4, dtype=np.bool_)[np.arange(80) % 4]
     scores = (truth * np.linspace(1, 3, 80)[:, None]).astype(np.float32)
     assert not tune_decisions(scores, truth, goal, policy=policy).rivalry.any()

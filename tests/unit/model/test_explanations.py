@@ -56,7 +56,7 @@ def test_normalised_strengths_sum_to_the_raw_score_too() -> None:
 
 
 @pytest.mark.parametrize("preset", ["paper", "default"])
-def test_an_explanation_says_what_the_other_methods_say(preset: str) -> None:
+def test_an_explanation_agrees_with_the_other_methods(preset: str) -> None:
     model = Categorizer(preset=preset, policy="above").fit(*TRAIN)
     for text, predicted in zip(TEST.texts, model.predict(TEST.texts), strict=True):
         best, score, chance = model.rank([text])[0][0]
@@ -70,7 +70,7 @@ def test_an_explanation_says_what_the_other_methods_say(preset: str) -> None:
             assert named.accepted == (category in predicted)
 
 
-def test_words_stand_by_the_size_of_their_contributions() -> None:
+def test_words_are_sorted_by_the_size_of_their_contributions() -> None:
     model = Categorizer(bias=0).fit(*TRAIN)
     for text in TEST.texts:
         sizes = [abs(word.contribution) for word in model.explain(text).words]
@@ -106,7 +106,7 @@ def test_every_occurrence_is_found_and_none_overlap() -> None:
 
 
 @pytest.mark.parametrize("analyser", ["words+ngrams:2", "words+sparse:2:3", "words+sets:document", "words+chars:3-4"])
-def test_features_of_several_words_stand_where_their_words_do(analyser: str) -> None:
+def test_features_of_several_words_are_found_at_their_words(analyser: str) -> None:
     text = "Crude oil rose; größere Öl-Preise"
     for word in taught(text, analyser=analyser).explain(text, "special").words:
         assert word.positions
@@ -119,7 +119,7 @@ def test_features_of_several_words_stand_where_their_words_do(analyser: str) -> 
 
 
 @pytest.mark.parametrize("analyser", ["words", "words+title"])
-def test_features_of_a_field_stand_where_the_field_s_words_do(analyser: str) -> None:
+def test_features_of_a_field_are_found_at_the_field_s_words(analyser: str) -> None:
     text = {"body": "oil rose", "title": "crude", "author": "Smith Oil"}
     joined = "\n".join(text.values())
     found = taught(text, analyser=analyser).explain(text, "special")
@@ -137,7 +137,7 @@ def test_unknown_words_are_counted() -> None:
     assert found.unknown == 2  # "unheard" and "course"
 
 
-def test_pairs_and_pieces_and_titles_are_no_unknown_words() -> None:
+def test_pairs_n_grams_and_title_features_do_not_count_as_unknown_words() -> None:
     model = Categorizer(analyser="words+ngrams:2+chars:4-4+title").fit(*TRAIN)
     assert model.explain("oil unheard unheard of-course\ncourse").unknown == 2
 
@@ -166,7 +166,7 @@ def test_only_words_that_speak_for_a_category_are_for_it() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "...", "unheard"])
-def test_a_text_without_known_words_is_explained_by_none(text: str) -> None:
+def test_a_text_without_known_words_has_an_explanation_without_words(text: str) -> None:
     found = Categorizer(policy="at-least-one", bias=0).fit(*TRAIN).explain(text)
     assert found.words == []
     assert found.raw == found.total() == 0
@@ -186,7 +186,7 @@ def test_explaining_leaves_the_weights_alone() -> None:
     assert_same_bits(model.state.learner.weights_, before)
 
 
-def test_the_constant_feature_is_explained_as_such_and_is_no_word() -> None:
+def test_the_constant_feature_is_explained_but_is_not_a_word() -> None:
     model = Categorizer().fit(*TRAIN)
     found = model.explain("oil unheard")
     assert {word.name: word.positions for word in found.words}[CONSTANT] == []
@@ -196,7 +196,7 @@ def test_the_constant_feature_is_explained_as_such_and_is_no_word() -> None:
     assert model.empty(["unheard", "oil"]).tolist() == [True, False]
 
 
-def test_whole_words_take_the_parts_of_their_letters() -> None:
+def test_whole_words_include_the_contributions_of_their_letter_n_grams() -> None:
     model = Categorizer(analyser="words+ngrams:2+chars:4-4").fit(*TRAIN)
     text = "Freight rates: harbour freights and wheats"
     found = model.explain(text)
@@ -250,13 +250,13 @@ def test_whole_words_of_real_texts_are_those_of_the_naive_twin() -> None:
         assert found.whole_words(text) == naive_whole_words(found, text)
 
 
-def test_runs_of_letters_are_no_strong_words_unless_there_is_nothing_else() -> None:
+def test_letter_n_grams_are_strongest_words_only_if_there_are_no_words() -> None:
     both, alone = (Categorizer(analyser=name).fit(*TRAIN) for name in ("words+chars:4-4", "chars:4-4"))
     assert not any(is_piece(name) for name, _ in both.strongest_words("grain")[0])
     assert all(is_piece(name) for name, _ in alone.strongest_words("grain")[0])
 
 
-def test_names_of_a_function_may_begin_like_runs_of_letters() -> None:
+def test_feature_names_of_a_function_may_begin_like_letter_n_grams() -> None:
     model = Categorizer(analyser=lambda text: ["#" + word for word in text.split()], min_count=1).fit(*TRAIN)
     assert model.strongest_words("grain")[0]
     assert all(is_piece(name) for name, _ in model.strongest_words("grain")[0])

@@ -29,7 +29,7 @@ def test_the_same_documents_give_the_same_sample() -> None:
     assert samples[0] == samples[1]
 
 
-def test_what_is_known_of_a_text_is_put_together() -> None:
+def test_categories_of_the_same_text_are_merged() -> None:
     reservoir = Reservoir()
     reservoir.add(document(1, frozenset({0}), complete=False))
     joined = reservoir.add(document(1, frozenset({2}), complete=False))

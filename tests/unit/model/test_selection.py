@@ -47,7 +47,7 @@ def allow(monkeypatch: pytest.MonkeyPatch, **limits: Any) -> None:
     monkeypatch.setitem(EFFORTS, "quick", EFFORTS["quick"]._replace(**limits))
 
 
-def test_the_title_is_used_where_it_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_title_is_used_if_it_helps(monkeypatch: pytest.MonkeyPatch) -> None:
     allow(monkeypatch, weights=100)  # too few for pairs of words, which would tell as well
     assert chosen(titled(), positive_cap=2.0).state.features.analyser.name == "words+title"
 
@@ -58,11 +58,11 @@ def test_fields_named_title_count_as_titles(monkeypatch: pytest.MonkeyPatch) -> 
     assert chosen(texts).state.features.analyser.name == "words+title"
 
 
-def test_pairs_of_words_are_used_where_they_tell() -> None:
+def test_pairs_of_words_are_used_if_they_help() -> None:
     assert chosen(in_pairs()).state.features.analyser.name == PAIRS_AND_LETTERS
 
 
-def test_words_alone_stay_where_nothing_more_tells() -> None:
+def test_only_words_are_used_if_nothing_else_helps() -> None:
     model = chosen(["story\n" + text for text in shuffled("down", "up")], positive_cap=2.0)
     assert model.state.features.analyser.name == "words"
     assert model.chosen == {}
@@ -135,7 +135,7 @@ def test_choices_do_not_depend_on_threads(n_threads: int) -> None:
     assert model.digest() == twin.digest()
 
 
-def test_choices_are_saved_and_a_loaded_model_chooses_anew(tmp_path: Path) -> None:
+def test_choices_are_saved_and_a_loaded_model_chooses_again(tmp_path: Path) -> None:
     model = chosen(titled())
     digest = model.save(tmp_path / "m")
     twin = Categorizer.load(tmp_path / "m")
@@ -170,7 +170,7 @@ def test_scores_of_the_trials_are_those_that_tuning_would_find(monkeypatch: pyte
     assert model.digest() == chosen(texts, thresholds="f1").digest()
 
 
-def test_a_given_function_is_peeked_at_itself() -> None:
+def test_the_size_of_the_sample_is_estimated_with_a_given_analyser() -> None:
     marks = ["!!", "??"] * 60  # no words at all
     model = Categorizer(analyser=list, min_count=1).fit(marks, ["loud", "unsure"] * 60)
     assert model.predict(["!"]) == [["loud"]]
@@ -183,7 +183,7 @@ def test_a_sample_without_features_chooses_nothing(monkeypatch: pytest.MonkeyPat
     assert model.trials == []
 
 
-def test_comparisons_are_told_in_the_same_order_always() -> None:
+def test_trials_are_described_in_a_fixed_order() -> None:
     before = selection.Trial({}, 0.5, 10, False)
     after = selection.Trial({"analyser": "words", "min_count": 5, "positive_cap": 1.0}, 0.6, 10, True)
     shares = "60.0 % right on 10 held-out documents, 50.0 % without"

@@ -45,7 +45,7 @@ def one_by_one(model: Categorizer, documents: list[tuple[Any, Any]]) -> list[Str
     ],
     ids=str,
 )
-def test_a_stream_is_one_document_at_a_time(settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_equals_one_document_at_a_time(settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "BATCH", 200)
     streamed, single = fitted(**settings), fitted(**settings)
     odd: list[tuple[Any, list[str]]] = [
@@ -93,7 +93,7 @@ def interrupted(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
-def test_words_that_weigh_something_at_once_are_not_seen_early() -> None:
+def test_a_stream_equals_one_by_one_if_new_words_have_an_initial_weight() -> None:
     streamed, single = (fitted(preset="paper", late_start="initial") for _ in range(2))
     documents = [("wheat qqqq zzzz unheardof words many more neverseen", []), *LATER[:100]]
     assert list(streamed.stream(documents)) == one_by_one(single, documents)
@@ -114,7 +114,7 @@ def test_documents_before_an_error_are_learned() -> None:
 
 
 @pytest.mark.parametrize("document", ["ab", ("text",), 7, ("wheat", (["a"],)), ("wheat", 7)])
-def test_what_is_no_pair_of_text_and_categories_is_refused(document: Any) -> None:
+def test_items_that_are_not_pairs_of_text_and_categories_are_refused(document: Any) -> None:
     with pytest.raises(TextError):
         list(fitted().stream([document]))
 

@@ -30,7 +30,7 @@ def fitted(settings: dict[str, Any]) -> Categorizer:
 
 
 @every_model
-def test_file_fits_and_the_cost_is_told(settings: dict[str, Any], tmp_path: Path) -> None:
+def test_the_compressed_file_fits_and_the_cost_is_reported(settings: dict[str, Any], tmp_path: Path) -> None:
     model = fitted(settings)
     model.save(tmp_path / "before")
     whole = (tmp_path / "before").stat().st_size
@@ -46,7 +46,7 @@ def test_file_fits_and_the_cost_is_told(settings: dict[str, Any], tmp_path: Path
 
 
 @every_model
-def test_compressed_model_is_saved_and_goes_on(settings: dict[str, Any], tmp_path: Path) -> None:
+def test_a_compressed_model_can_be_saved_and_taught(settings: dict[str, Any], tmp_path: Path) -> None:
     model = fitted(settings)
     model.compress("20kB")
     digest = model.save(tmp_path / "model")
@@ -79,7 +79,7 @@ def test_model_that_fits_already_is_not_changed() -> None:
 
 
 @pytest.mark.parametrize("size", ["2", "x", "0MB", "-1MB", True, 0, None, "1e3kB"])
-def test_sizes_that_are_none_are_refused(size: Any) -> None:
+def test_invalid_sizes_are_refused(size: Any) -> None:
     model = fitted(SETTINGS[0])
     before = model.digest()
     with pytest.raises(ValueError, match=r"invalid size: .*allowed"):
@@ -87,7 +87,7 @@ def test_sizes_that_are_none_are_refused(size: Any) -> None:
     assert model.digest() == before
 
 
-def test_size_that_no_model_has_is_refused_with_the_smallest() -> None:
+def test_a_size_that_is_too_small_is_refused_with_the_smallest_possible() -> None:
     model = fitted(SETTINGS[0])
     before = model.digest()
     with pytest.raises(ValueError, match=r"invalid size: .*allowed: from \d+ bytes"):

@@ -241,7 +241,7 @@ def test_the_file_is_synced_before_the_rename_and_the_directory_after_it(
     assert calls == ["sync file", "rename", "sync directory"]
 
 
-def test_a_failed_sync_of_the_directory_is_told_and_leaves_a_whole_file(
+def test_a_failed_sync_of_the_directory_is_reported_and_leaves_a_whole_file(
     model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("thresher.support.atomic_file.sync_folder", failing(OSError(errno.EIO, "lost")))

@@ -132,7 +132,7 @@ def test_more_documents_than_a_model_keeps_are_refused_soon(tmp_path: Path) -> N
         refused(tmp_path / "m", (settings | {"documents_seen": 10**9}, arrays | kept), "the reservoir has more than")
 
 
-def test_a_name_again_and_again_is_refused_soon(tmp_path: Path) -> None:
+def test_many_equal_feature_names_are_refused_soon(tmp_path: Path) -> None:
     settings, arrays = large(10**5, 2, **SPARSE)
     same = {"features.letters": np.frombuffer(b"samename" * 10**5, dtype=np.uint8)}
     refused(tmp_path / "m", (settings, arrays | same), "two features have the same name")

@@ -479,7 +479,7 @@ def test_stops_that_overflow_are_refused_and_crash_nothing(name: str, place: sli
     assert ended.stderr.splitlines()[-1].startswith(f"thresher.errors.ModelFileError: {tmp_path / 'm'}: ")
 
 
-def test_what_the_crafted_files_start_from_is_accepted(tmp_path: Path) -> None:
+def test_the_base_of_the_crafted_files_is_accepted(tmp_path: Path) -> None:
     for learner in LEARNERS:
         crafted(tmp_path / "m", learner=learner)
         model = Categorizer.load(tmp_path / "m")

@@ -272,7 +272,7 @@ def test_text_estimators_pass_the_checks_that_apply_to_text(estimator: Any) -> N
 
 
 @text_estimators
-def test_text_estimators_keep_the_habits_that_no_check_of_scikit_learn_sees(estimator: Any) -> None:
+def test_text_estimators_follow_the_conventions_that_scikit_learn_does_not_check(estimator: Any) -> None:
     with pytest.raises(NotFittedError):
         (estimator.transform if hasattr(estimator, "transform") else estimator.predict)(TEXTS)
     before = repr(estimator.get_params())
