@@ -60,7 +60,7 @@ BAD: dict[str, Bad] = {
     "blanks alone": Bad("a.csv", b"  \n\t\n\r\n", "", "no documents"),
     # delimited
     "a quote that never closes": Bad("a.csv", HEADER + b'"oil,energy\nmore,grain\n', ":3", "a quote opens here"),
-    "too many columns": Bad("a.csv", HEADER + b"a,b,c\n", ":3", "3 columns, where the header has 2", True),
+    "too many columns": Bad("a.csv", HEADER + b"a,b,c\n", ":3", "3 columns, but the header has 2", True),
     "too few columns": Bad("a.tsv", HEADER.replace(b",", b"\t") + b"oil\n", ":3", "1 columns", True),
     "no header": Bad("a.csv", b"crude oil rose,energy\n", ":1", "no column holds the text"),
     "a column twice": Bad("a.csv", b"text,categories,text\na,b,c\n", ":1", "occurs twice in the header"),
@@ -70,8 +70,8 @@ BAD: dict[str, Bad] = {
     "a separator at the end": Bad("a.csv", HEADER + b"oil,a|\n", ":3", "a category without a name", True),
     # JSON lines
     "a line cut off": Bad("a.jsonl", GOOD + record() + GOOD[:30], ":3", "incomplete JSON (file truncated?)", True),
-    "an array": Bad("a.jsonl", b"[" + GOOD.strip() + b"]\n", ":1", "an object is wanted"),
-    "pretty-printed": Bad("a.jsonl", b'{\n"text": "oil"\n}\n', ":1", "over several lines"),
+    "an array": Bad("a.jsonl", b"[" + GOOD.strip() + b"]\n", ":1", "an array, not an object"),
+    "pretty-printed": Bad("a.jsonl", b'{\n"text": "oil"\n}\n', ":1", "spans several lines"),
     "two objects on a line": Bad("a.jsonl", GOOD.strip() * 2 + b"\n", ":1", "several objects on one line"),
     "NaN": Bad("a.jsonl", GOOD + b'{"text": "oil", "categories": [], "x": NaN}\n', ":2", "not JSON", True),
     "1e400": Bad("a.jsonl", GOOD + b'{"text": "oil", "categories": [], "x": 1e400}\n', ":2", "infinity", True),

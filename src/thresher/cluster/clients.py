@@ -66,9 +66,7 @@ class Cluster:
             scheduler: Any = address
             if address == "local":
                 if security is not None:
-                    raise ParameterError(
-                        "security is for the address of a scheduler", hint="a local cluster makes its own"
-                    )
+                    raise ParameterError("a local cluster takes no security", hint="a local cluster creates its own")
                 scheduler = _start_local(opened, n_workers, memory_limit)
             else:
                 _check_address(address)
@@ -234,7 +232,7 @@ def _check_address(address: str) -> None:
         get_address_host_port(address)
     except (ValueError, TypeError):
         advice = "one looks like tls://host:8786"
-        raise ClusterError("this is not the address of a scheduler", path=address, hint=advice) from None
+        raise ClusterError("not the address of a scheduler", path=address, hint=advice) from None
 
 
 def _check_credentials(address: str, security: Security | None) -> None:
@@ -255,7 +253,7 @@ def _check_credentials(address: str, security: Security | None) -> None:
         if "\n" not in ca:
             ssl.create_default_context(cafile=ca)
     except ssl.SSLError:
-        raise ClusterError("there is no certificate in it", path=ca, hint="name a CA file in PEM format") from None
+        raise ClusterError("contains no certificate", path=ca, hint="name a CA file in PEM format") from None
     try:
         security.get_connection_args("client")
     except ssl.SSLError as error:

@@ -99,7 +99,7 @@ def _open(source: Source) -> io.BufferedReader:
     if isinstance(source, str | PathLike):
         path = Path(source)
         if path.is_dir():
-            raise IsADirectoryError(f"{path}: is a folder, where a file is wanted")
+            raise IsADirectoryError(f"{path}: is a folder (name a file)")
         return open_file(path)
     if isinstance(source, io.TextIOBase):
         raise ParameterError("is a stream of text", path=name_of(source), hint="open the file with mode 'rb'")

@@ -204,7 +204,7 @@ def _read_folder(folder: Path, format: str | None, options: ReadOptions) -> Read
     format = format or _guess_by_content(folder)
     if format not in _BY_FOLDER:
         hint = "name the file, or use {format=folders}"
-        raise DataError(f"is a folder, where {format} wants a file", path=name_of(folder), hint=hint)
+        raise DataError(f"is a folder, and {format} needs a file", path=name_of(folder), hint=hint)
     reading = Reading(name_of(folder), format, options)
     reading._results = _BY_FOLDER[format](folder, options)
     return reading

@@ -216,7 +216,7 @@ def _collect_columns(records: Iterable[Record]) -> tuple[list[str], Iterator[Rec
 def _check_columns(record: Record, names: list[str], number: int) -> None:
     if len(record) > len(names) or any(name not in names for name in record):
         new = next(name for name in record if name not in names)
-        problem = f"record {number} has a column {new!r} that the first {_HEAD} have not"
+        problem = f"record {number} has a column {new!r} that the first {_HEAD} do not have"
         raise DataError(problem, hint="write JSONL instead")
 
 

@@ -61,7 +61,7 @@ def find_distrust(folder: Path, user: int | None = None) -> Distrust | None:
     """
     about, user = folder.stat(), os.geteuid() if user is None else user
     if about.st_uid not in (0, user):
-        problem = f"is user {about.st_uid}'s, and you are user {user}"
+        problem = f"belongs to user {about.st_uid}, and you are user {user}"
         return Distrust(folder, problem, "run as that user, or chown the folder")
     if about.st_mode & stat.S_IWOTH:
         return Distrust(folder, "anyone may write to it", f"chmod go-w {folder}")
@@ -71,7 +71,7 @@ def find_distrust(folder: Path, user: int | None = None) -> Distrust | None:
     for path in folder.iterdir():
         with suppress(FileNotFoundError):
             if (owner := path.lstat().st_uid) not in (0, user):
-                problem = f"is user {owner}'s, and the folder is yours"
+                problem = f"belongs to user {owner}, and the folder is yours"
                 return Distrust(path, problem, f"remove it, or chown it to user {user}")
     return None
 

@@ -43,7 +43,7 @@ def _find_version(package: str) -> str:
 class WordMap:
     """A function of words that is called once per distinct word; an empty result drops the word.
 
-    The cache is bounded: after MOST_REMEMBERED words it starts empty again. Each thread has its own.
+    The cache is bounded: after MAX_REMEMBERED words it starts empty again. Each thread has its own.
     """
 
     def __init__(self, function: Callable[[str], str]) -> None:

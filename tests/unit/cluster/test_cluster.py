@@ -540,7 +540,7 @@ def test_credentials_come_from_the_configuration_of_dask_too(model: Path, folder
     [
         ({"ca": "missing.pem"}, 66, ["missing.pem: No such file"]),
         ({"key": "missing.key"}, 66, ["missing.key: No such file"]),
-        ({"ca": "own.key"}, 65, ["own.key: there is no certificate in it", "PEM"]),
+        ({"ca": "own.key"}, 65, ["own.key: contains no certificate", "PEM"]),
         ({"key": "other.key"}, 65, ["own.pem: cannot be used with the key", "other.key", "own key"]),
         ({"cert": "other.pem", "key": "other.key"}, 65, ["refused your certificate", "CA has signed"]),
         ({"ca": "other-ca.pem"}, 65, ["scheduler's certificate is not valid", "the CA file of the cluster"]),

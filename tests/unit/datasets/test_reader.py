@@ -171,7 +171,7 @@ def test_libmultilabel_puts_an_id_and_categories_before_the_text() -> None:
 @pytest.mark.parametrize(("line", "count"), [("oil", 1), ("1\ta\toil\trose", 4)])
 def test_libmultilabel_refuses_other_numbers_of_columns(line: str, count: int) -> None:
     message = refusal(io.BytesIO(b"1\ta\toil\n" + line.encode()), format="libmultilabel")
-    assert message.startswith(f"<stream>:2: {count} columns, where there should be id, categories and text")
+    assert message.startswith(f"<stream>:2: {count} columns instead of id, categories and text")
 
 
 # Folders.
@@ -208,7 +208,7 @@ def test_categories_may_be_in_label_files_next_to_the_documents(tmp_path: Path, 
     ]  # fmt: skip
     assert reading.format == "files"
     assert refusal(tmp_path, labelled=True).startswith(
-        f"{tmp_path}/3.txt: no categories next to it (write them into 3.key; or name one file that holds all)"
+        f"{tmp_path}/3.txt: no label file next to it (write them into 3.key; or name one file that holds all)"
     )
 
 
@@ -336,7 +336,7 @@ def test_file_names_that_are_not_utf8_become_printable_ids(tmp_path: Path) -> No
 
 def test_an_empty_folder_and_a_folder_for_a_file_are_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path) == f"{tmp_path}: no documents (is it the right file?)"
-    assert refusal(tmp_path, format="csv").startswith(f"{tmp_path}: is a folder, where csv wants a file")
+    assert refusal(tmp_path, format="csv").startswith(f"{tmp_path}: is a folder, and csv needs a file")
 
 
 # What is noticed.
@@ -412,5 +412,5 @@ def test_categories_without_their_document_are_refused(tmp_path: Path) -> None:
     (tmp_path / "1.txt").write_text("oil")
     for name in ("1.key", "2.key"):
         (tmp_path / name).write_text("crude\n")
-    with pytest.raises(DataError, match=r"2\.key: categories of a document that is not here"):
+    with pytest.raises(DataError, match=r"2\.key: a label file without its document"):
         list(read_documents(tmp_path))

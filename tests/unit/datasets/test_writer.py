@@ -181,7 +181,7 @@ def test_no_records_make_a_file_without_documents(tmp_path: Path, format: str) -
 def test_a_column_that_appears_too_late_is_refused(tmp_path: Path, format: str) -> None:
     path = tmp_path / f"a.{format}"
     records = [{"text": "oil"}] * 1000 + [{"text": "gas", "new": "x"}]
-    with pytest.raises(DataError, match="record 1001 has a column 'new' that the first 1000 have not"):
+    with pytest.raises(DataError, match="record 1001 has a column 'new' that the first 1000 do not have"):
         write_records(path, records)
     assert list(tmp_path.iterdir()) == []
     assert write_records(path, records[1:]) == 1000

@@ -185,7 +185,7 @@ def test_the_folder_of_another_user_takes_no_journal(model: Path, monkeypatch: p
         os.chown(folder, 65534, -1)
     else:
         monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    found = rf"{folder}: is user \d+'s, and you are user \d+ \(run as that user, or chown the folder, or take"
+    found = rf"{folder}: belongs to user \d+, and you are user \d+ \(run as that user, or chown the folder, or take"
     with pytest.raises(JournalError, match=found):
         JournaledModel(model)
 
@@ -220,7 +220,7 @@ def test_a_file_of_another_user_is_named_although_the_folder_is_safe_now(name: s
         with pytest.raises(JournalError, match="anyone may write to it"):
             Journal(folder, create=True)
         folder.chmod(0o700)
-        with pytest.raises(JournalError, match=rf"{folder / name}: is user 65534's, and the folder is yours"):
+        with pytest.raises(JournalError, match=rf"{folder / name}: belongs to user 65534, and the folder is yours"):
             Journal(folder, create=True)
         assert precious.read_text() == "kept"
 

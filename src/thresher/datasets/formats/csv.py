@@ -52,7 +52,7 @@ def _read(
         if isinstance(cells, DataError):
             yield cells
         elif len(cells) != len(header):
-            yield lines.error(line, f"{len(cells)} columns, where the header has {len(header)}", "fix the line")
+            yield lines.error(line, f"{len(cells)} columns, but the header has {len(header)}", "fix the line")
         else:
             record = dict(zip(header, map(unescape_formula, cells), strict=True))
             try:

@@ -30,13 +30,13 @@ def read_sidecars(folder: Path, options: ReadOptions) -> Iterator[Document | Dat
     for path in _list_files(folder):
         if path.suffix in SIDECARS:
             if not _has_document(path):
-                yield _make_error(path, "categories of a document that is not here", "remove them")
+                yield _make_error(path, "a label file without its document", "remove it")
             continue
         sidecar = next((path.with_suffix(suffix) for suffix in SIDECARS if path.with_suffix(suffix).is_file()), None)
         if sidecar is None and options.labelled:
             wanted = printable(path.with_suffix(SIDECARS[0]).name)
             hint = f"write them into {wanted}; or name one file that holds all"
-            yield _make_error(path, "no categories next to it", hint)
+            yield _make_error(path, "no label file next to it", hint)
         else:
             yield _read_document(path, folder, sidecar, options)
 

@@ -81,15 +81,15 @@ def _is_cut_off(line: bytes) -> bool:
 
 def _explain_type(record: Any) -> str:
     if isinstance(record, list):
-        return "an object is wanted on each line, not an array (write its members one a line)"
-    return 'an object is wanted on each line, not a single value (write {"text": ..., "categories": [...]})'
+        return "an array, not an object (write one object per line)"
+    return 'a single value, not an object (write {"text": ..., "categories": [...]})'
 
 
 def _explain_error(number: int, start: bytes, error: orjson.JSONDecodeError) -> str:
     if start in (b"{", b"[") or (number == 1 and start.startswith(b"[")):
-        return "JSON that goes over several lines (write one object a line)"
+        return "JSON that spans several lines (write one object per line)"
     if "content after document" in str(error):
-        return "several objects on one line (write one object a line)"
+        return "several objects on one line (write one object per line)"
     if "unexpected end" in str(error):
         return _INCOMPLETE
     return f"not JSON: {error.msg} at column {error.colno}"

@@ -27,7 +27,7 @@ def read_libmultilabel(lines: Lines, options: ReadOptions) -> Iterator[Document 
     def document(number: int, line: bytes) -> Document:
         cells = lines.text(line).split("\t")
         if len(cells) not in (2, 3):
-            problem = f"{len(cells)} columns, where there should be id, categories and text"
+            problem = f"{len(cells)} columns instead of id, categories and text"
             raise DataError(problem, hint="remove other tabs")
         *id, names, text = cells
         categories = check_categories(names.split(options.separator))

