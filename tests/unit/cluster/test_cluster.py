@@ -468,7 +468,7 @@ def test_only_the_user_can_access_the_files_of_a_local_cluster(tmp_path: Path, m
 
 
 def test_a_local_cluster_takes_no_credentials() -> None:
-    with pytest.raises(ParameterError, match="makes its own"):
+    with pytest.raises(ParameterError, match="creates its own"):
         Cluster("local", security=Security())
 
 
