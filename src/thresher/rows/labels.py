@@ -22,7 +22,7 @@ def as_labels(source: Any, n_rows: int) -> Labels:
     """
     labels = source if isinstance(source, Labels) else _complete_labels(source)
     if np.ndim(labels.indptr) != 1 or len(labels.indptr) != n_rows + 1:
-        raise RowsError(f"there are labels for {np.size(labels.indptr) - 1} rows, and {n_rows} rows")
+        raise RowsError(f"labels cover {np.size(labels.indptr) - 1} rows, but there are {n_rows} rows")
     _check_judgements(labels)
     return Labels(
         np.ascontiguousarray(labels.indptr, dtype=np.int64),
