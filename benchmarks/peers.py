@@ -24,7 +24,7 @@ from sklearn.svm import LinearSVC
 from thresher.datasets.document import Document
 from thresher.kernels.csr import Rows
 from thresher.model.decisions import Decisions, tune_decisions
-from thresher.model.factories import new_features, strengthen
+from thresher.model.factories import new_features, strengthen_training_rows
 from thresher.model.policies import choose_policy
 from thresher.model.selection import choose_settings
 from thresher.model.settings import WEIGHED, ModelSettings
@@ -90,7 +90,7 @@ def strengthen_rows(settings: ModelSettings, documents: Documents) -> tuple[Rows
     """Return the rows that a preset's learner is given, made as `Categorizer.fit` makes them."""
     features = new_features(settings)
     counts = features.fit([document.content for document in documents])
-    strength, (strong, idf) = settings.strength, strengthen(settings, counts)
+    strength, (strong, idf) = settings.strength, strengthen_training_rows(settings, counts)
 
     def read(others: Documents) -> Rows:
         rows = features.rows([document.content for document in others])

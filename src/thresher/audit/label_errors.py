@@ -19,7 +19,7 @@ from thresher.kernels.reproducible_math import sigmoid
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.metrics import break_even
 from thresher.model.decisions import calibrate
-from thresher.model.factories import new_learner, strengthen
+from thresher.model.factories import new_learner, strengthen_training_rows
 from thresher.model.settings import ModelSettings
 from thresher.model.threshold_tuning import held_out_scores, make_local_scorer
 from thresher.model.thresholds import Scores, Truth, tune_thresholds
@@ -116,7 +116,7 @@ def _select_categories(named: list[list[str]], notes: list[str]) -> list[str]:
 
 def _make_collection(settings: ModelSettings, rows: Rows, named: list[list[str]], names: list[str]) -> Collection:
     labels = number_categories(named, names)
-    strong, _ = strengthen(settings.replace({"bias": 0.0}), rows)
+    strong, _ = strengthen_training_rows(settings.replace({"bias": 0.0}), rows)
     return Collection(strong, labels, as_truth(labels, len(names)))
 
 

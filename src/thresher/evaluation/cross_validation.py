@@ -11,7 +11,7 @@ from thresher.datasets.category_names import normalize_categories
 from thresher.datasets.document import Document
 from thresher.errors import DataError
 from thresher.evaluation.held_out import evaluate
-from thresher.evaluation.labelled import name_of, truth_of
+from thresher.evaluation.labelled import make_truth, name_document
 from thresher.evaluation.result import Evaluation
 from thresher.metrics import check_whole
 from thresher.rows.folds import assign_folds
@@ -49,7 +49,7 @@ def cross_validate(
         raise DataError(f"there are {len(listed)} documents, too few for {folds} folds")
     labels = [normalize_categories(document.categories) for document in listed]
     names = sorted({name for row in labels for name in row})
-    truth = truth_of(labels, names)
+    truth = make_truth(labels, names)
     fold_of, unknown = assign_folds(truth, folds), Counter[str]()
     scores, accepted = np.zeros(truth.shape), np.zeros(truth.shape, dtype=np.bool_)
     for fold in range(folds):
@@ -60,7 +60,7 @@ def cross_validate(
         part = evaluate(model, [listed[i] for i in outside], progress=report).of_categories(names)
         unknown.update(part.unknown_categories)
         scores[outside], accepted[outside] = part.scores, part.accepted
-    ids = [name_of(number, document) for number, document in enumerate(listed, 1)]
+    ids = [name_document(number, document) for number, document in enumerate(listed, 1)]
     return Evaluation(names, truth, scores, accepted, ids, dict(sorted(unknown.items())), fold_of)
 
 

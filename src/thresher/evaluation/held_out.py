@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from thresher.categorizer import Categorizer
 from thresher.datasets.document import Document
 from thresher.errors import DataError
-from thresher.evaluation.labelled import Labelled, truth_of
+from thresher.evaluation.labelled import Labelled, make_truth
 from thresher.evaluation.result import Evaluation, widen
 from thresher.metrics import Floats, Truth
 from thresher.support.progress import Report
@@ -37,4 +37,4 @@ def assemble(
     unknown = Counter(name for row in categories for name in row if name not in present)
     names = [*known, *sorted(unknown)]
     scores, accepted = widen(scores, accepted, len(unknown))
-    return Evaluation(names, truth_of(categories, names), scores, accepted, ids, dict(sorted(unknown.items())))
+    return Evaluation(names, make_truth(categories, names), scores, accepted, ids, dict(sorted(unknown.items())))

@@ -21,18 +21,18 @@ class Labelled:
         """Yield the content of each document."""
         total = len(documents) if isinstance(documents, Sequence) else 0
         for number, document in enumerate(documents, 1):
-            self.ids.append(name_of(number, document))
+            self.ids.append(name_document(number, document))
             self.categories.append(normalize_categories(document.categories))
             yield document.content
             if progress is not None and (number % 1000 == 0 or number == total):
                 progress(Step("evaluate", number, total))
 
 
-def name_of(number: int, document: Document) -> str:
+def name_document(number: int, document: Document) -> str:
     """Return a name for a document: its id, its place or its number."""
     return document.id or document.place or str(number)
 
 
-def truth_of(labels: list[list[str]], names: list[str]) -> Truth:
+def make_truth(labels: list[list[str]], names: list[str]) -> Truth:
     """Return which of the named categories each document has."""
     return as_truth(number_categories(labels, names), len(names))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from thresher.datasets.category_names import normalize_categories
 from thresher.errors import TextError
 from thresher.model.online_learning import check_room, teach_young
-from thresher.model.reservoir import as_rows
+from thresher.model.reservoir import make_rows
 from thresher.model.state import ModelState
 from thresher.rows.labels import as_labels
 
@@ -18,7 +18,7 @@ def add(model: ModelState, category: str) -> None:
         raise TextError("category {name} exists already", name=name)
     check_room(model, len(model.categories) + 1)
     if model.learner.is_fitted:
-        nothing = as_rows([], model.features.vocabulary.count)
+        nothing = make_rows([], model.features.vocabulary.count)
         model.learner.learn_rows(nothing, as_labels([], 0), len(model.categories) + 1)
     model.categories = [*model.categories, name]
     model.decisions = model.decisions.add_categories(1, model.settings.parameters.theta, 1.0)

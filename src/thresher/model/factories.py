@@ -56,7 +56,7 @@ def fit_to_size(settings: ModelSettings, n_features: int, n_categories: int) -> 
     return settings.replace(small | {"sparse": True})
 
 
-def strengthen(settings: ModelSettings, rows: Rows) -> tuple[Rows, NDArray[np.float32]]:
+def strengthen_training_rows(settings: ModelSettings, rows: Rows) -> tuple[Rows, NDArray[np.float32]]:
     """Return rows of training counts as rows of strengths, and the idf of the features; may overwrite the counts."""
     idf = np.zeros(0, dtype=np.float32)
     if settings.strength in WEIGHED:

@@ -10,7 +10,7 @@ from thresher.datasets.category_names import normalize_each
 from thresher.errors import TextError
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.model.decisions import Decisions
-from thresher.model.factories import fit_to_size, new_features, new_learner, strengthen
+from thresher.model.factories import fit_to_size, new_features, new_learner, strengthen_training_rows
 from thresher.model.reservoir import Reservoir
 from thresher.model.selection import NO_CHOICE, Choice, choose_settings
 from thresher.model.state import ModelState
@@ -64,7 +64,7 @@ def fit(
         raise TextError("there are no categories: no text has one")
     settings = fit_to_size(settings, rows.n_features, len(names))
     reservoir = Reservoir.of(rows, labels)
-    strong, idf = strengthen(settings, rows)
+    strong, idf = strengthen_training_rows(settings, rows)
     del rows  # if strengths are computed, the counts are not needed any more
     learner = new_learner(settings)
     decisions = tune_on_folds(settings, strong, labels, len(names), progress, choice.held_out)

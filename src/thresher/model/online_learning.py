@@ -13,7 +13,7 @@ from thresher.kernels.csr import Labels, Rows
 from thresher.model.explanations import Correction, weights_at
 from thresher.model.factories import MAX_DENSE
 from thresher.model.new_categories import is_young, train_against
-from thresher.model.reservoir import SampledDocument, as_rows, copy_row
+from thresher.model.reservoir import SampledDocument, copy_row, make_rows
 from thresher.model.scoring import strengthen_rows
 from thresher.model.state import ModelState
 from thresher.rows.labels import as_labels, label_one_row
@@ -224,5 +224,5 @@ def teach_young(model: ModelState, categories: set[int], known: int, taught: lis
         return
     new = {id(document) for document in taught}
     documents = [document for document in model.reservoir.documents if id(document) not in new] + taught
-    rows = strengthen_rows(model, as_rows(documents, model.features.vocabulary.count))
+    rows = strengthen_rows(model, make_rows(documents, model.features.vocabulary.count))
     train_against(model.learner, rows, documents, young, len(taught), model.decisions.thresholds)

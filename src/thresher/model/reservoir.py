@@ -99,7 +99,7 @@ class Reservoir:
 
     def rows(self, n_features: int) -> Rows:
         """Return the documents as rows."""
-        return as_rows(self.documents, n_features)
+        return make_rows(self.documents, n_features)
 
     def select_features(self, chosen: NDArray[np.int64]) -> "Reservoir":
         """Return a copy with only the `chosen` features, renumbered in that order, which must be increasing."""
@@ -150,7 +150,7 @@ def copy_row(rows: Rows, row: int, categories: Iterable[int], complete: bool = T
     return SampledDocument(rows.indices[own].copy(), rows.data[own].copy(), frozenset(categories), complete)
 
 
-def as_rows(documents: list[SampledDocument], n_features: int) -> Rows:
+def make_rows(documents: list[SampledDocument], n_features: int) -> Rows:
     """Return documents as rows."""
     lengths = [len(document.indices) for document in documents]
     return Rows(

@@ -14,7 +14,7 @@ from thresher.errors import NotFittedError, ParameterError, RowsError
 from thresher.kernels.csr import Rows
 from thresher.kernels.dense_weights import MAX_WEIGHT
 from thresher.model.predictions import Prediction, make_predictions, mark_best
-from thresher.model.reservoir import SampledDocument, as_rows
+from thresher.model.reservoir import SampledDocument, make_rows
 from thresher.model.settings import WEIGHED
 from thresher.model.state import ModelState
 from thresher.model.thread_safety import reading
@@ -138,7 +138,7 @@ def decide_sampled(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the same as `decide` for documents of a `Reservoir`."""
     with reading(model):
-        rows = as_rows(documents, model.features.vocabulary.count)
+        rows = make_rows(documents, model.features.vocabulary.count)
         scores = model.learner.score_rows(strengthen_rows(model, rows))
         return model.decisions.reported_scores(scores), apply_policy(model, scores, np.diff(rows.indptr) == 0)
 

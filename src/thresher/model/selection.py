@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from thresher.errors import TextError
 from thresher.kernels.csr import Rows
-from thresher.model.factories import fit_to_size, new_features, new_learner, strengthen
+from thresher.model.factories import fit_to_size, new_features, new_learner, strengthen_training_rows
 from thresher.model.policies import choose_policy
 from thresher.model.settings import ModelSettings
 from thresher.model.threshold_tuning import MAX_TUNED_CELLS
@@ -104,7 +104,8 @@ def choose_settings(
     if effort is None or len(texts) < _MIN_DOCUMENTS:
         return NO_CHOICE
     try:
-        return _choose(settings, given, _sample(settings, given, texts, labels, n_categories, effort), effort, progress)
+        sample = _draw_sample(settings, given, texts, labels, n_categories, effort)
+        return _choose(settings, given, sample, effort, progress)
     except TextError:  # a sample without features
         return NO_CHOICE
 
@@ -115,7 +116,7 @@ def _choose(
     if len(sample.texts) < _MIN_DOCUMENTS:
         return NO_CHOICE
     rounds, trials, best = Rounds(settings, sample, effort), list[Trial](), dict[str, Any]()
-    for change in _changes(settings, sample, effort):
+    for change in _list_changes(settings, sample, effort):
         tried = rounds.add_change(best, change(settings.as_dict() | best), given)
         if tried is None:
             continue
@@ -155,7 +156,7 @@ def describe_trials(trials: Sequence[Trial]) -> list[str]:
 # -- candidate settings ------------------------------------------------------------------------------------------------
 
 
-def _changes(settings: ModelSettings, sample: Sample, effort: Effort) -> list[Change]:
+def _list_changes(settings: ModelSettings, sample: Sample, effort: Effort) -> list[Change]:
     """Return the changes to try in turn, each on top of those chosen before; an empty change is skipped."""
 
     def view(name: str) -> Change:
@@ -186,7 +187,7 @@ def _has_title(text: Text) -> bool:
 # -- documents of the trials -------------------------------------------------------------------------------------------
 
 
-def _sample(
+def _draw_sample(
     settings: ModelSettings,
     given: Collection[str],
     texts: Sequence[Text],
@@ -199,7 +200,7 @@ def _sample(
     costliest = settings.analyser if "analyser" in given else effort.views[-1]
     counts = new_features(settings.replace({"analyser": costliest, "min_count": 1})).fit(peeked)
     active = len(counts.indices) / len(peeked)
-    work = _half(settings.parameters.max_passes) * (1 + active) * n_categories  # per document
+    work = _halve(settings.parameters.max_passes) * (1 + active) * n_categories  # per document
     most = min(effort.work / work, _MAX_ACTIVE / (1 + active), MAX_TUNED_CELLS / n_categories)
     chosen = _space_evenly(len(texts), int(most))
     chosen_labels = [labels[i] for i in chosen]
@@ -214,7 +215,7 @@ def _fetch(texts: Sequence[Text], numbers: list[int]) -> list[Text]:
     return [texts[i] for i in numbers] if fetched is None else fetched
 
 
-def _half(passes: int) -> int:
+def _halve(passes: int) -> int:
     """Return half the passes, for trials that cannot afford all: half show just as well which view is better."""
     return (passes + 1) // 2
 
@@ -258,31 +259,31 @@ class Rounds:
 
         Both sides are raised to the fifth power, in integers: a power of 0.8 is not the same on every machine.
         """
-        weights = int(self._strong(chosen).n_features) * self.sample.truth.shape[1]
+        weights = int(self._strong_rows(chosen).n_features) * self.sample.truth.shape[1]
         most = int(self.effort.weights)
         return bool(weights**5 * self.sample.n_documents**4 <= most**5 * len(self.sample.texts) ** 4)
 
     def compare(self, before: dict[str, Any], after: dict[str, Any], progress: Report | None = None) -> Comparison:
         """Compare two settings on as many held-out documents as the budget allows."""
         passes = self.settings.parameters.max_passes
-        n_parts = min(self._affordable(before, passes), self._affordable(after, passes))
+        n_parts = min(self._count_affordable(before, passes), self._count_affordable(after, passes))
         if n_parts < _MIN_PARTS:
-            passes = _half(passes)
-            n_parts = min(self._affordable(before, passes), self._affordable(after, passes))
+            passes = _halve(passes)
+            n_parts = min(self._count_affordable(before, passes), self._count_affordable(after, passes))
         held_out = self.sample.parts < n_parts
         truth, right = self.sample.truth[held_out], []
         for chosen in (before, after):
             scores = np.empty(truth.shape, dtype=np.float32)
             for part in range(n_parts):
                 scores[self.sample.parts[held_out] == part] = self._score_fold(chosen, passes, part, progress)
-            right.append(_right_decisions(scores, truth, self.sample.one_each))
+            right.append(_count_right(scores, truth, self.sample.one_each))
         decisions = max(np.count_nonzero(truth), 1)
         shares = [float(counts.sum() / decisions) for counts in right]
         error = float(np.sqrt(((right[1] - right[0]) ** 2).sum()) / decisions)
         return Comparison(shares[0], shares[1], error, len(truth))
 
-    def _affordable(self, chosen: dict[str, Any], passes: int) -> int:
-        work = passes * len(self._strong(chosen).indices) * self.sample.truth.shape[1]
+    def _count_affordable(self, chosen: dict[str, Any], passes: int) -> int:
+        work = passes * len(self._strong_rows(chosen).indices) * self.sample.truth.shape[1]
         return int(np.clip(self.effort.work // max(work, 1), 1, _PARTS))
 
     def held_out_scores(self, chosen: dict[str, Any]) -> dict[int, NDArray[np.float32]]:
@@ -297,10 +298,10 @@ class Rounds:
         self._scores = {trial: scores for trial, scores in self._scores.items() if trial[0] == name}
         self._rows = {other: rows for other, rows in self._rows.items() if other == key}
 
-    def _strong(self, chosen: dict[str, Any]) -> Rows:
+    def _strong_rows(self, chosen: dict[str, Any]) -> Rows:
         settings, key = self.settings.replace(chosen), self._key(chosen)
         if key not in self._rows:
-            self._rows[key], _ = strengthen(settings, new_features(settings).fit(self.sample.texts))
+            self._rows[key], _ = strengthen_training_rows(settings, new_features(settings).fit(self.sample.texts))
         return self._rows[key]
 
     def _key(self, chosen: dict[str, Any]) -> tuple[str, int]:
@@ -313,7 +314,7 @@ class Rounds:
         """Return the scores of a fold by a learner that has not seen it."""
         key = (describe_settings(chosen), passes, part)
         if key not in self._scores:
-            rows, sample = self._strong(chosen), self.sample
+            rows, sample = self._strong_rows(chosen), self.sample
             inside, outside = np.flatnonzero(sample.parts != part), np.flatnonzero(sample.parts == part)
             labels = [sample.labels[i] for i in inside]
             settings = self.settings.replace(chosen | {"max_passes": passes})
@@ -324,7 +325,7 @@ class Rounds:
         return self._scores[key]
 
 
-def _right_decisions(scores: NDArray[np.float32], truth: NDArray[np.bool_], one_each: bool) -> NDArray[np.int64]:
+def _count_right(scores: NDArray[np.float32], truth: NDArray[np.bool_], one_each: bool) -> NDArray[np.int64]:
     """Return the number of right decisions for each document.
 
     If each document has exactly one category, its best category is right or wrong. Otherwise the count is taken at the

@@ -79,18 +79,18 @@ def tune_thresholds(
     grouped = [(scores[:, group].ravel(), truth[:, group].ravel()) for group in groups]
     if aim.measure == "f1":
         reached = _f1_at(grouped, fallback)
-        curves = [_cuts_worth_it(own, true, fallback, reached) for own, true in grouped]
-        chosen = _best_together(curves, fallback, int(sum(positives[group].sum() for group in groups)))
+        curves = [_find_useful_cuts(own, true, fallback, reached) for own, true in grouped]
+        chosen = _choose_together(curves, fallback, int(sum(positives[group].sum() for group in groups)))
     else:
-        wanted = _cuts if aim.measure == "precision" else _cuts_with_positives
+        wanted = _find_cuts if aim.measure == "precision" else _find_cuts_with_positives
         curves = [wanted(own, true, fallback) for own, true in grouped]
-        chosen = [_best(cuts, aim, fallback) for cuts in curves]
+        chosen = [_choose(cuts, aim, fallback) for cuts in curves]
     for group, cuts, best in zip(groups, curves, chosen, strict=True):
         thresholds[group] = cuts.thresholds[best]
     return thresholds
 
 
-def _cuts(scores: Scores, truth: Truth, fallback: float) -> Cuts:
+def _find_cuts(scores: Scores, truth: Truth, fallback: float) -> Cuts:
     order = np.argsort(scores)[::-1]
     descending = scores[order].astype(np.float64)
     last_of_equals = np.flatnonzero(np.append(descending[1:] < descending[:-1], True))
@@ -103,21 +103,21 @@ def _cuts(scores: Scores, truth: Truth, fallback: float) -> Cuts:
     )
 
 
-def _cuts_with_positives(scores: Scores, truth: Truth, fallback: float) -> Cuts:
+def _find_cuts_with_positives(scores: Scores, truth: Truth, fallback: float) -> Cuts:
     """Return the cuts down to the one that accepts all positives: lower cuts would only add errors."""
-    return _cuts_down_to(scores[truth].min(), scores, truth, fallback)
+    return _find_cuts_down_to(scores[truth].min(), scores, truth, fallback)
 
 
-def _cuts_worth_it(scores: Scores, truth: Truth, fallback: float, reached: float) -> Cuts:
+def _find_useful_cuts(scores: Scores, truth: Truth, fallback: float, reached: float) -> Cuts:
     """Return the cuts that may be part of a better F1 over all categories than the one `reached`.
 
-    A cut that accepts more than 2 / F1 per positive is worse than accepting nothing (see `_best_together`).
+    A cut that accepts more than 2 / F1 per positive is worse than accepting nothing (see `_choose_together`).
     """
     lowest, positives = scores[truth].min(), np.count_nonzero(truth)
     most = int(2 * positives / reached) + 1 if reached * len(scores) > 2 * positives else len(scores)
     if most < len(scores):
         lowest = max(lowest, np.partition(scores, len(scores) - most)[len(scores) - most])
-    return _cuts_down_to(lowest, scores, truth, fallback)
+    return _find_cuts_down_to(lowest, scores, truth, fallback)
 
 
 def _f1_at(grouped: list[tuple[Scores, Truth]], threshold: float) -> float:
@@ -127,12 +127,12 @@ def _f1_at(grouped: list[tuple[Scores, Truth]], threshold: float) -> float:
     return 2 * right / max(accepted + sum(np.count_nonzero(truth) for _, truth in grouped), 1)
 
 
-def _cuts_down_to(lowest: np.float32, scores: Scores, truth: Truth, fallback: float) -> Cuts:
+def _find_cuts_down_to(lowest: np.float32, scores: Scores, truth: Truth, fallback: float) -> Cuts:
     above = scores >= lowest
     if above.all():
-        return _cuts(scores, truth, fallback)
+        return _find_cuts(scores, truth, fallback)
     next_below = np.array([scores[~above].max()])
-    cuts = _cuts(np.concatenate((scores[above], next_below)), np.append(truth[above], False), fallback)
+    cuts = _find_cuts(np.concatenate((scores[above], next_below)), np.append(truth[above], False), fallback)
     return Cuts(cuts.thresholds[:-1], cuts.accepted[:-1], cuts.right[:-1])
 
 
@@ -140,7 +140,7 @@ def _beyond(score: float, direction: int) -> float:
     return float(score + direction * _END_MARGIN * max(1.0, abs(score)))
 
 
-def _best_together(curves: list[Cuts], fallback: float, positives: int) -> list[int]:
+def _choose_together(curves: list[Cuts], fallback: float, positives: int) -> list[int]:
     """Return the cuts with the best F1 over all curves, which have this number of positives in total.
 
     At the best F1, f, moving a cut cannot increase 2 x right - f x accepted. So f is raised until the cuts that are
@@ -148,7 +148,7 @@ def _best_together(curves: list[Cuts], fallback: float, positives: int) -> list[
     """
     f1 = 0.0
     while True:
-        chosen = [_nearest(cuts, 2 * cuts.right - f1 * cuts.accepted, fallback) for cuts in curves]
+        chosen = [_choose_nearest(cuts, 2 * cuts.right - f1 * cuts.accepted, fallback) for cuts in curves]
         right = sum(int(cuts.right[best]) for cuts, best in zip(curves, chosen, strict=True))
         accepted = sum(int(cuts.accepted[best]) for cuts, best in zip(curves, chosen, strict=True))
         reached = 2 * right / max(accepted + positives, 1)
@@ -157,13 +157,13 @@ def _best_together(curves: list[Cuts], fallback: float, positives: int) -> list[
         f1 = reached
 
 
-def _nearest(cuts: Cuts, merit: Floats, fallback: float) -> int:
+def _choose_nearest(cuts: Cuts, merit: Floats, fallback: float) -> int:
     """Return the cut with the highest merit; ties go to the one nearest to the fallback."""
     best = np.flatnonzero(merit == merit.max())
     return int(best[np.argmin(np.abs(cuts.thresholds[best] - fallback))])
 
 
-def _best(cuts: Cuts, goal: Goal, fallback: float) -> int:
+def _choose(cuts: Cuts, goal: Goal, fallback: float) -> int:
     positives = cuts.right[-1]
     if goal.measure == "recall":
         return int(np.argmax(cuts.right / positives >= goal.wish))
@@ -171,7 +171,7 @@ def _best(cuts: Cuts, goal: Goal, fallback: float) -> int:
         precision = cuts.right / np.maximum(cuts.accepted, 1)
         return int(np.flatnonzero(precision >= min(goal.wish, precision.max()))[-1])
     f1 = 2 * cuts.right / (cuts.accepted + positives)
-    return _nearest(cuts, f1 if goal.measure == "macro-f1" else -np.abs(cuts.accepted - positives), fallback)
+    return _choose_nearest(cuts, f1 if goal.measure == "macro-f1" else -np.abs(cuts.accepted - positives), fallback)
 
 
 def _unreachable(scores: Scores, fallback: float) -> float:
