@@ -13,7 +13,7 @@ from thresher import Categorizer
 from thresher.datasets.corpora.reuters21578 import read_reuters
 from thresher.evaluation import Evaluation, evaluate
 from thresher.metrics import precision_recall_curve
-from thresher.report.svg import AGAINST, FOR, INK, MUTED, PAPER, format_percent_axes, open_plot
+from thresher.report.svg import AGAINST, FOR, INK, MUTED, PAPER, open_plot, set_percent_axes
 
 OUTPUT = Path(__file__).parent.parent / "docs" / "precision-recall.svg"
 POINTS = 160
@@ -54,7 +54,7 @@ def draw(evaluations: dict[str, Evaluation]) -> str:
             axes.plot([point], [point], "o", color=colour, mec=PAPER, mew=1.5, ms=8, zorder=5)
         published = f"the paper, on the older collection: {100 * PUBLISHED:.1f}"
         axes.plot([PUBLISHED], [PUBLISHED], "x", color=INK, mew=2, ms=8, zorder=6, linestyle="none", label=published)
-        format_percent_axes(axes)
+        set_percent_axes(axes)
         axes.set(xlabel="recall, per cent", ylabel="precision, per cent")
         axes.legend(loc="lower right", bbox_to_anchor=(0.89, 0.02), frameon=False, fontsize=11)
     opening, _, rest = drawing.markup.partition(">")

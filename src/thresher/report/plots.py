@@ -13,10 +13,10 @@ from thresher.report.svg import (
     INK,
     MUTED,
     PAPER,
-    format_count_axis,
-    format_number_axis,
-    format_percent_axes,
     open_plot,
+    set_count_axis,
+    set_number_axis,
+    set_percent_axes,
 )
 
 Floats = NDArray[np.float64]
@@ -45,7 +45,7 @@ def plot_precision_recall(recall: Floats, precision: Floats, break_even: float, 
         on_top: dict[str, Any] = {"clip_on": False, "zorder": 5, "linestyle": "none"}
         axes.plot([decided.recall], [decided.precision], "D", mfc=PAPER, mec=AGAINST, mew=2, ms=8, **on_top)
         axes.plot([break_even], [break_even], "o", color=INK, mec=PAPER, mew=1.5, ms=9, **on_top)
-        format_percent_axes(axes)
+        set_percent_axes(axes)
         axes.set(xlabel="recall, %", ylabel="precision, %")
     return drawing.markup
 
@@ -83,20 +83,20 @@ def _choose_ends(scores: Floats, truth: NDArray[np.bool_]) -> tuple[float, float
     return min(float(low), 0.5), max(float(high), 1.5)
 
 
-def plot_histogram(name: str, counts_by_bin: Histogram, band: tuple[float, float] | None, small: bool = False) -> str:
+def plot_histogram(name: str, bins: Histogram, band: tuple[float, float] | None, small: bool = False) -> str:
     """Return a plot of counts on a log scale, with the threshold at 1 and the threshold range `band` if given."""
-    most = int(max(counts_by_bin.positives.max(), counts_by_bin.negatives.max()))
+    most = int(max(bins.positives.max(), bins.negatives.max()))
     layout: dict[str, Any] = SMALL if small else {"size": (560, 270), "margins": (82, 14, 44, 10)}
     with open_plot(name, "Positives and negatives by reported score, counts on a log scale", **layout) as drawing:
         axes = drawing.axes
         if band:
             axes.axvspan(*band, color=BAND, linewidth=0, zorder=0)
-        for counts, colour in ((counts_by_bin.negatives, AGAINST), (counts_by_bin.positives, FOR)):
-            axes.stairs(counts, counts_by_bin.edges, fill=True, color=colour, alpha=0.18, linewidth=0)
-            axes.stairs(counts, counts_by_bin.edges, baseline=None, color=colour, linewidth=1.5)
+        for counts, colour in ((bins.negatives, AGAINST), (bins.positives, FOR)):
+            axes.stairs(counts, bins.edges, fill=True, color=colour, alpha=0.18, linewidth=0)
+            axes.stairs(counts, bins.edges, baseline=None, color=colour, linewidth=1.5)
         axes.axvline(1, color=INK, linewidth=1.2)
-        format_count_axis(axes, most, log=True)
-        axes.set_xlim(counts_by_bin.edges[0], counts_by_bin.edges[-1])
+        set_count_axis(axes, most, log=True)
+        axes.set_xlim(bins.edges[0], bins.edges[-1])
         axes.xaxis.set_major_locator(MaxNLocator(4 if small else 9, integer=True, steps=[1, 2, 5, 10]))
         axes.set_xlabel("reported score")
         if not small:
@@ -114,8 +114,8 @@ def plot_counts(name: str, numbers: NDArray[np.int64], counts: NDArray[np.int64]
         drawn = np.where(counts > 0, counts, np.nan) if log else counts
         marker: dict[str, Any] = {"marker": "o", "ms": 4} if len(counts) <= FEW_POINTS else {}
         axes.plot(numbers, drawn, color=FOR, linewidth=1.8, clip_on=False, zorder=3, **marker)
-        format_count_axis(axes, float(counts.max()), log, float(some.min()) if log else 0.6)
-        format_number_axis(axes, int(numbers[-1]))
+        set_count_axis(axes, float(counts.max()), log, float(some.min()) if log else 0.6)
+        set_number_axis(axes, int(numbers[-1]))
         axes.set(xlabel=along, ylabel=label)
     return drawing.markup
 
@@ -125,9 +125,9 @@ def plot_rate(name: str, numbers: NDArray[np.int64], values: Floats, along: str,
     with open_plot(name, f"{label} by {along}", (460, 260)) as drawing:
         axes = drawing.axes
         axes.plot(_thin(numbers), _thin(values), color=FOR, linewidth=1.8, clip_on=False, zorder=3)
-        format_percent_axes(axes)
+        set_percent_axes(axes)
         axes.grid(False, axis="x")
-        format_number_axis(axes, int(numbers[-1]))
+        set_number_axis(axes, int(numbers[-1]))
         axes.set(xlabel=along, ylabel=label)
     return drawing.markup
 

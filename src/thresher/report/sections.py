@@ -87,34 +87,26 @@ def make_sections(
 def make_figures(summary: Mapping[str, Any]) -> list[Figure]:
     """Return the headline figures of the summary, the pooled break-even first."""
     positive = sum(row["positives"] > 0 for row in summary["per_category"])
+    documents, categories = format_count(summary["documents"]), format_count(summary["categories"])
     return [
+        _make_figure(summary, "pooled_break_even", "Pooled break-even", POOLED),
         _make_figure(
-            "Pooled break-even", summary["pooled_break_even"], POOLED, summary["intervals"]["pooled_break_even"]
+            summary, "micro_break_even", "Micro break-even", "Each category’s own, weighted by its positives."
         ),
+        _make_figure(summary, "macro_break_even", "Macro break-even", "The plain mean of the categories’ own."),
         _make_figure(
-            "Micro break-even", summary["micro_break_even"], "Each category’s own, weighted by its positives."
-        ),
-        _make_figure("Macro break-even", summary["macro_break_even"], "The plain mean of the categories’ own."),
-        _make_figure(
-            "Exactly right", summary["exactly_right"], "Documents that got all of their categories and no other."
+            summary, "exactly_right", "Exactly right", "Documents that got all their categories and no other."
         ),
         _make_decision_figure("micro", summary, "All decisions together: large categories weigh most."),
         _make_decision_figure("macro", summary, "The mean over categories that have a positive: each weighs the same."),
-        Figure(
-            "Documents", format_count(summary["documents"]), "", "", "Labelled documents that the model was tested on."
-        ),
-        Figure(
-            "Categories",
-            format_count(summary["categories"]),
-            "",
-            "",
-            f"{format_count(positive)} of them with a positive here.",
-        ),
+        Figure("Documents", documents, "", "", "Labelled documents that the model was tested on."),
+        Figure("Categories", categories, "", "", f"{format_count(positive)} of them with a positive here."),
     ]
 
 
-def _make_figure(label: str, value: float | None, meaning: str, interval: Mapping[str, Any] | None = None) -> Figure:
-    return Figure(label, format_percent(to_fraction(value)), _format_interval(interval), "", meaning)
+def _make_figure(summary: Mapping[str, Any], name: str, label: str, meaning: str) -> Figure:
+    interval = _format_interval(summary["intervals"].get(name))
+    return Figure(label, format_percent(summary[name]), interval, "", meaning)
 
 
 def _make_decision_figure(kind: str, summary: Mapping[str, Any], meaning: str) -> Figure:
@@ -122,7 +114,7 @@ def _make_decision_figure(kind: str, summary: Mapping[str, Any], meaning: str) -
 
     Macro F1 has no interval, because a bootstrap sample leaves rare categories out and so scores higher.
     """
-    rates = {name: format_percent(to_fraction(value)) for name, value in summary[kind].items()}
+    rates = {name: format_percent(value) for name, value in summary[kind].items()}
     interval = _format_interval(summary["intervals"]["micro_f1"]) if kind == "micro" else ""
     detail = f"precision {rates['precision']}, recall {rates['recall']}"
     return Figure(f"{kind.title()} F1", rates["f1"], interval, detail, meaning)
@@ -221,15 +213,9 @@ def find_training_ranges(model: Categorizer) -> dict[str, Range]:
     their thresholds are equal; tuned thresholds differ. A category that is compared with the best score of a document
     has no range, since its threshold differs by document.
     """
-    training_range = model.state.settings.parameters.threshold_range
+    band = model.state.settings.parameters.threshold_range
+    thresholds, rivalry = model.state.decisions.thresholds.tolist(), model.state.decisions.rivalry.tolist()
     return {
-        name: None
-        if training_range is None or share
-        else (1 + training_range[0] - threshold, 1 + training_range[1] - threshold)
-        for name, threshold, share in zip(
-            model.categories,
-            model.state.decisions.thresholds.tolist(),
-            model.state.decisions.rivalry.tolist(),
-            strict=True,
-        )
+        name: None if band is None or share else (1 + band[0] - threshold, 1 + band[1] - threshold)
+        for name, threshold, share in zip(model.categories, thresholds, rivalry, strict=True)
     }

@@ -96,7 +96,7 @@ def _inline(svg: str, name: str, description: str) -> str:
     return re.sub(r"\n\s*", "\n", svg)
 
 
-def format_percent_axes(axes: Axes) -> None:
+def set_percent_axes(axes: Axes) -> None:
     """Set both axes to the range from 0 to 100 %."""
     axes.set(xlim=(0, 1), ylim=(0, 1), xticks=[i / 5 for i in range(6)], yticks=[i / 5 for i in range(6)])
     for axis in (axes.xaxis, axes.yaxis):
@@ -104,7 +104,7 @@ def format_percent_axes(axes: Axes) -> None:
     axes.grid(True)
 
 
-def format_count_axis(axes: Axes, most: float, log: bool, least: float = 0.6) -> None:
+def set_count_axis(axes: Axes, most: float, log: bool, least: float = 0.6) -> None:
     """Set the vertical axis to counts: from 0, or on a log scale from the power of ten below `least`."""
     if log:
         axes.set_yscale("log")
@@ -119,7 +119,7 @@ def format_count_axis(axes: Axes, most: float, log: bool, least: float = 0.6) ->
     axes.grid(True, axis="y")
 
 
-def format_number_axis(axes: Axes, last: int) -> None:
+def set_number_axis(axes: Axes, last: int) -> None:
     """Set the horizontal axis to whole numbers up to `last`."""
     axes.set_xlim(0.5 if last == 1 else 0, last + (last <= 100) * 0.5)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1, steps=_STEPS))
