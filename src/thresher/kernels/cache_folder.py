@@ -25,9 +25,7 @@ def safe_folder(folder: Path, program: Path) -> Path:
     if is_safe(folder, program):
         return folder
     private = _private_folder(program)
-    _log.info(
-        f"{folder}: others may write there, and what is there would be run; compiled kernels are kept in {private}"
-    )
+    _log.info(f"{folder}: others can write there, and cached code is executed; compiled kernels are kept in {private}")
     return private
 
 

@@ -56,7 +56,7 @@ def test_a_folder_that_others_can_write_to_is_reported_and_replaced_by_a_private
     assert list(own.glob("toy.*.nbc"))
     (said,) = logged.messages
     assert str(open_to_all) in said
-    assert f"others may write there, and what is there would be run; compiled kernels are kept in {own}" in said
+    assert f"others can write there, and cached code is executed; compiled kernels are kept in {own}" in said
 
 
 def test_files_that_others_put_there_are_not_run(logged: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
