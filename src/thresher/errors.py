@@ -28,12 +28,12 @@ class ThresherError(Exception):
     Parameters
     ----------
     problem : str
-        What is wrong. `{name}` in it stands for one of the `values`.
+        What is wrong. `{name}` in it is replaced by one of the `values`.
     path, line : str, int or None
         Where: a file or another source, and the line.
     hint : str
-        What to do, or what is allowed. `{name}` and `{name=value}` in it stand for a parameter, unless the name is that
-        of a value.
+        What to do, or what is allowed. `{name}` and `{name=value}` in it name a parameter, unless there is a value of
+        that name.
     **values
         The values that the problem quotes. They may come from a request, so the service does not repeat them.
 
@@ -83,7 +83,7 @@ class ThresherError(Exception):
         return _VALUE.sub(lambda match: show(known[match[1]]) if match[1] in known else match[0], self.problem)
 
     def place(self) -> str:
-        """Return where it occurred, as "PATH:LINE"; empty if that is not known."""
+        """Return where it occurred, as "PATH:LINE"; empty if unknown."""
         return self.path if self.line is None else f"{self.path}:{self.line}"
 
     def __str__(self) -> str:
@@ -183,23 +183,23 @@ class JournalError(ThresherError):
 
 
 class JournalBusyError(JournalError):
-    """Another process has the journal; the message names it."""
+    """Another process has the journal open; the message names the process."""
 
 
 class JournalBrokenError(JournalError):
-    """The disk failed: what was to be written may be there or not, and nothing more is kept until a new start."""
+    """The disk failed: the last record may or may not be saved, and no more are saved until a restart."""
 
 
 class JournalFullError(JournalError):
-    """There is no room for a record: it is neither kept nor applied, and may be sent again."""
+    """The disk has too little room for a record: it is neither saved nor applied, and may be sent again."""
 
 
 class JournalMemoryError(JournalError, MemoryError):
-    """A record is kept and there is not enough memory to apply it; the message names it and says what to do."""
+    """A record is saved, but memory does not suffice to apply it; the message names it and says what to do."""
 
 
 class RepeatedIdError(ThresherError):
-    """An id was used before for something else."""
+    """An id was used before with other content."""
 
 
 class DataError(ThresherError, ValueError):
@@ -207,7 +207,7 @@ class DataError(ThresherError, ValueError):
 
 
 class MissingPackageError(ThresherError, ImportError):  # type: ignore[misc]  # both have a path
-    """A part of the library needs a package that is not installed; the message says which extra brings it."""
+    """A part of the library needs a package that is not installed; the message names the extra that installs it."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -217,10 +217,10 @@ def is_out_of_memory(error: BaseException) -> bool:
     )
 
 
-def printable(said: str) -> str:
-    """Return a text for a message: what would break a line, steer a terminal or cannot be encoded is written out.
+def printable(text: str) -> str:
+    """Return a text with escapes for characters that break lines, control a terminal or cannot be encoded.
 
     >>> printable("two\\nlines")
     'two\\\\nlines'
     """
-    return said if said.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in said)
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -65,28 +65,27 @@ def format_error(error: BaseException) -> str:
         names = [str(name) for name in (error.filename, error.filename2) if name is not None]
         if not names and error.errno in FULL:  # errors on files have a name
             names = ["standard output"]
-        said = ": ".join([*names, error.strerror])
+        message = ": ".join([*names, error.strerror])
     elif is_out_of_memory(error) and not isinstance(error, ThresherError):
-        said = "out of memory (read fewer documents at once)"
+        message = "out of memory (read fewer documents at once)"
     elif isinstance(error, KeyboardInterrupt):
-        said = "interrupted"
+        message = "interrupted"
     elif isinstance(error, TerminatedError):
-        said = "terminated"
+        message = "terminated"
     elif isinstance(error, ThresherError):
         from thresher.cli.options import as_option
 
         place, message = error.place(), error.message(as_option)
-        said = f"{place}: {message}" if place else message
+        message = f"{place}: {message}" if place else message
     elif isinstance(error, OSError):
-        said = str(error)
+        message = str(error)
     else:
-        said = f"{type(error).__name__}: {error}; this is a bug (run again with --debug and report what it prints)"
-    return printable(" ".join(said.split()))
+        message = f"{type(error).__name__}: {error}; this is a bug (run again with --debug and report what it prints)"
+    return printable(" ".join(message.split()))
 
 
-def report(error: BaseException, debug: bool) -> int:
-    """Write the error to standard error, and return the exit code."""
+def report(error: BaseException, debug: bool) -> None:
+    """Write the error to standard error."""
     if debug:
         traceback.print_exception(error, file=sys.stderr)
     print(f"thresher: {format_error(error)}", file=sys.stderr)
-    return exit_code(error)
