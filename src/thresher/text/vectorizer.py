@@ -384,9 +384,7 @@ def _merge_parts(parts: list[Numbered]) -> tuple[NDArray[np.int32], NDArray[np.i
     return together[np.argsort(owners, kind="stable")], ends
 
 
-def _concatenate(
-    counted: list[Entries],
-) -> Entries:
+def _concatenate(counted: list[Entries]) -> Entries:
     """Return the entries of all batches as one, and the end of each document."""
     if len(counted) == 1:
         return counted[0]

@@ -369,8 +369,8 @@ def test_three_hosts_learn_what_one_learns(folder: Path, tmp_path: Path) -> None
                 timeout=120,
             )
     assert ended.returncode == 0, ended.stderr
-    told = dict(line.split() for line in ended.stdout.splitlines())
-    assert told == {"hosts": "2", "digest": here(preset="fast").digest()}
+    record = dict(line.split() for line in ended.stdout.splitlines())
+    assert record == {"hosts": "2", "digest": here(preset="fast").digest()}
 
 
 # -- who can join a local cluster --------------------------------------------------------------------------------------
@@ -515,9 +515,9 @@ def test_the_command_line_trains_on_a_cluster_with_tls(folder: Path, tmp_path: P
     there = ["--cluster", secured.tls, *secured.options()]
     ended = thresher("train", folder, "-o", model, "--preset", "fast", "--json", *there)
     assert ended.code == 0, ended.err
-    told = json.loads(ended.out)
-    assert told["digest"] == here(preset="fast").digest()
-    assert [worker.partition("://")[0] for worker in told["worker_peak_memory"]] == ["tls"]
+    record = json.loads(ended.out)
+    assert record["digest"] == here(preset="fast").digest()
+    assert [worker.partition("://")[0] for worker in record["worker_peak_memory"]] == ["tls"]
     assert "warning" not in ended.err
     ended = thresher("predict", model, folder, "-o", tmp_path / "found", "--json", *there)
     assert json.loads(ended.out)["documents"] == 400
@@ -586,9 +586,9 @@ def test_the_command_line_trains_evaluates_and_predicts_there(folder: Path, tmp_
     model = tmp_path / "there.thresher"
     ended = called("train", folder, "-o", model, "--preset", "fast", "--cluster", "local", "--json")
     assert ended.code == 0, ended.err
-    told = json.loads(ended.out)
-    assert (told["digest"], told["partitions"]) == (here(preset="fast").digest(), N_PARTS)
-    assert min(told["worker_peak_memory"].values()) > 10**7
+    record = json.loads(ended.out)
+    assert (record["digest"], record["partitions"]) == (here(preset="fast").digest(), N_PARTS)
+    assert min(record["worker_peak_memory"].values()) > 10**7
     ended = called("predict", model, folder, "--cluster", "local", "-o", tmp_path / "found", "--json")
     assert json.loads(ended.out)["documents"] == 400
 

@@ -288,7 +288,7 @@ def test_links_within_the_folder_are_read_by_whatever_name_the_folder_has(tmp_pa
 
 @contextmanager
 def deep_folder(top: Path, levels: int) -> Iterator[None]:
-    """Make a folder of so many levels with a text in the last, for a while; no path names it if it is very deep."""
+    """Make a folder with this number of levels and a text in the last one; no path names it if it is very deep."""
     descriptor = os.open(top, os.O_RDONLY)
     try:
         for _ in range(levels):

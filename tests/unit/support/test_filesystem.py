@@ -237,9 +237,9 @@ def test_world_writable_files_and_folders_are_recognized(tmp_path: Path, mode: i
 def checks(called: Run, model: Path, code: int = 1) -> dict[str, dict[str, Any]]:
     ended = called("doctor", model, "--json")
     assert (ended.code, ended.err) == (code, "")
-    told = json.loads(ended.out)
-    assert told["good"] == (code == 0)
-    return {check["name"]: check for check in told["checks"]}
+    report = json.loads(ended.out)
+    assert report["good"] == (code == 0)
+    return {check["name"]: check for check in report["checks"]}
 
 
 def test_a_model_in_a_safe_place_passes_every_check(called: Run, model: Path) -> None:
