@@ -60,7 +60,7 @@ def set_failpoint(point: str, action: str, number: int) -> None:
 
     _in_transactions(reached)
     _in_snapshots(reached)
-    after(online_learning, "_take", lambda: reached("mid_apply"))
+    after(online_learning, "_learn_rows", lambda: reached("mid_apply"))
     after(desks.JournaledModel, "_apply", lambda: reached("after_apply_before_reply"))
     before(desks, "prepare_record", lambda *_: reached("replay_half"))
     before(schema, "seal", lambda *_: reached("migrate_half"))
