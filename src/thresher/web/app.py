@@ -13,7 +13,8 @@ from thresher.web.errors import Problem
 from thresher.web.guards import Guard, Rules
 from thresher.web.prometheus_metrics import RequestMetrics
 from thresher.web.routes import categories, categorize, corrections, documents, health, model, page
-from thresher.web.routes.shared import Answer, Route, compute, encode, make_refusal
+from thresher.web.routes.checked_route import CheckedRoute
+from thresher.web.routes.shared import Answer, compute, encode, make_refusal
 from thresher.web.service import Service
 
 _HANDLED = (Problem, ThresherError, MemoryError, ClientDisconnect, HTTPException, RequestValidationError, Exception)
@@ -33,7 +34,7 @@ def create_app(service: Service, rules: Rules) -> Guard:
         exception_handlers=dict.fromkeys(_HANDLED, make_refusal),
         generate_unique_id_function=lambda route: route.name,
     )
-    app.router.route_class = Route
+    app.router.route_class = CheckedRoute
     app.state.service = service
     metrics = RequestMetrics()
     categorize.add_routes(app, service)  # first, because routes are matched in order

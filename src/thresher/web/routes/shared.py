@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -11,7 +11,6 @@ import numpy as np
 import orjson
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
@@ -21,9 +20,8 @@ from starlette.types import Receive, Scope, Send
 from thresher.errors import ThresherError
 from thresher.web import request_models
 from thresher.web.access_tokens import Holder
-from thresher.web.description import role_of
 from thresher.web.errors import Problem, as_problem
-from thresher.web.guards import JSON, WRITING, check_kind, is_lines
+from thresher.web.guards import JSON
 from thresher.web.service import Service
 from thresher.web.workers import Workers
 
@@ -190,42 +188,6 @@ async def _wait_until_left(request: Request) -> None:
     with suppress(Problem):
         while (await request.receive())["type"] != "http.disconnect":
             pass
-
-
-class JsonRequest(Request):
-    """A request whose body is an object in strict JSON."""
-
-    async def json(self) -> Any:
-        """Return the body."""
-        if not hasattr(self, "_json"):
-            if is_lines(self.scope["headers"]):
-                raise Problem(415, f"this takes {JSON}")
-            self._json = await parse_body(self.app.state.service, await self.body(), request_models.parse)
-            request_models.check_object(self._json)
-        return self._json
-
-
-class Route(APIRoute):
-    """A route that checks role, content type and JSON before it answers; a route without a role is for admins.
-
-    A wrong method is refused before these checks.
-    """
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler of requests."""
-        answer, role = super().get_route_handler(), role_of(self.path, self.openapi_extra)
-
-        async def check_and_answer(request: Request) -> Response:
-            if role is not None and not holder_of(request).may(role):
-                raise Problem(403, f"this takes the role {role}")
-            if request.method in WRITING:
-                check_kind(request.scope["headers"])
-            if self.body_field is not None:
-                request = JsonRequest(request.scope, request.receive)
-                await request.json()  # here, because FastAPI would answer every error in it with status 400
-            return await answer(request)
-
-        return check_and_answer
 
 
 def _list_allowed_methods(request: Request) -> str:
