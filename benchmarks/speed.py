@@ -115,7 +115,7 @@ def training(data: Collection, rounds: int) -> Table:
     rows = [Row(name, times, amount, f"micro F1 {100 * figures[name]:.1f}") for name, times in seconds.items()]
     near = [row for row in rows if figures[row.name] >= figures["thresher paper"] - 0.02 and "thresher" not in row.name]
     peer = min(near, key=lambda row: median(row.seconds)).name
-    return Table("Raw text to a train model to the scores of the test texts", "texts", peer, rows)
+    return Table("Raw text to a trained model to the scores of the test texts", "texts", peer, rows)
 
 
 def ours(preset: str, data: Collection) -> Any:
