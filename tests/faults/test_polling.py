@@ -30,7 +30,7 @@ def test_a_stall_that_holds_the_gil_is_detected(nursery: Nursery, model: Path, s
         assert client.ask("GET", "/v1/stats").status == 200
         time.sleep(0.3)
     assert bool(polling.slow) is bool(seconds)
-    assert all("test_a_stall_that_holds_the_lock" in one for one in polling.slow)
+    assert all("test_a_stall_that_holds_the_gil" in one for one in polling.slow)
     polling.slow.clear()
 
 
