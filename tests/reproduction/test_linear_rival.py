@@ -106,7 +106,7 @@ def test_malformed_examples_are_refused() -> None:
         as_examples(ONE_WORD, [[1]], n_categories=1)
     with pytest.raises(RowsError, match="counts"):
         as_examples(ONE_WORD._replace(data=-ONE_WORD.data), [[0]], n_categories=1)
-    with pytest.raises(RowsError, match="labels for 2 rows"):
+    with pytest.raises(RowsError, match="labels cover 2 rows"):
         as_examples(ONE_WORD, [[0], [0]], n_categories=1)
 
 

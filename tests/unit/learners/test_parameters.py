@@ -68,7 +68,7 @@ def test_an_error_names_the_parameter_its_value_and_its_range(name: str) -> None
         ([], [], "no rows"),
         ([{0: NAN}], [[0]], "NaN"),
         ([{0: INF}], [[0]], "infinity"),
-        ([{0: 1.0}], [], "labels for 0 rows"),
+        ([{0: 1.0}], [], "labels cover 0 rows"),
         ([{0: -1.0}], [[0]], "egative"),
     ],
 )
