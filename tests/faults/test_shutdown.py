@@ -26,7 +26,7 @@ def made_late(self, transport):
     def now():
         made(self, transport)
         transport.resume_reading()
-    transport.pause_reading()
+    transport._loop.call_soon(transport.pause_reading)  # Python 3.11.2 forgets it if it comes from connection_made
     seen.append(transport)
     transport._loop.call_later(0 if len(seen) == 1 else 0.6, now)
 PromptProtocol.connection_made = made_late
@@ -51,7 +51,8 @@ def test_a_connection_during_shutdown_is_closed(nursery: Nursery, model: Path) -
             time.sleep(0.3)  # the first waits for its commit
             service.running.send(signal.SIGTERM)
             assert service.running.wait() == 0
-        assert service.running.said() == ""  # no request had to be broken off
+        said = service.running.said()
+        assert not said, said  # no request had to be broken off
         assert [one.result() for one in working] == [[], []]
     check_ledger(model, ledger, only_acked=True)
 
