@@ -45,7 +45,7 @@ COMMANDS = [
     "journal check m.thresher",
     "journal export m.thresher",
     "audit sample:train",
-    "compress p.thresher -o small.thresher --size 100kB",
+    "compress p.thresher -o small.thresher --size 30kB",
     "convert sample:test converted.csv",
 ]
 CORRECTIONS = [

@@ -150,4 +150,4 @@ def _decide_sampled(model: ModelState, original: ModelState | None = None) -> ND
     if not reservoir.documents:
         return np.zeros((0, 0), dtype=np.bool_)
     rows = reservoir.rows(model.features.vocabulary.count)
-    return model.decisions.accept(model.learner.score(strengthen_rows(model, rows)))
+    return model.decisions.accept(model.learner.score_rows(strengthen_rows(model, rows)))

@@ -5,11 +5,14 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from support.corpora import made_up
 from thresher import Categorizer
 from thresher.errors import NotFittedError, ParameterError
+from thresher.model.reservoir import Reservoir
+from thresher.model.scoring import decide_sampled
 from thresher.model_file.compress import estimate_file_size
 from thresher.text.vectorizer import TextFeatures
 
@@ -43,6 +46,16 @@ def test_the_compressed_file_fits_and_the_cost_is_reported(settings: dict[str, A
         assert cost.features == model.state.features.vocabulary.count <= cost.features_before
         assert cost.documents == len(model.state.reservoir.documents) <= cost.documents_before
         assert cost.agreement is None or 0.5 < cost.agreement <= 1
+
+
+def test_the_agreement_is_that_of_the_decisions_before_and_after() -> None:
+    model = fitted({"preset": "paper"})
+    documents, names = model.state.reservoir.documents, model.state.features.names
+    _, before = decide_sampled(model.state, documents)
+    cost = model.compress("8kB")
+    left = np.array([names.index(name) for name in model.state.features.names], dtype=np.int64)
+    _, after = decide_sampled(model.state, Reservoir(documents, len(documents)).select_features(left).documents)
+    assert cost.agreement == np.count_nonzero(before & after) / np.count_nonzero(before | after) < 1
 
 
 @every_model
