@@ -6,7 +6,7 @@ from pathlib import PurePath
 from typing import Any, Self
 
 _VALUE = re.compile(r"\{(\w+)\}")
-_PARAMETER = re.compile(r"\{(\w+)(?:=([^{}]*))?\}")
+_PARAMETER = re.compile(r"\{\{|\}\}|\{(\w+)(?:=([^{}]*))?\}")
 
 NameParameter = Callable[[str, str | None], str]  # shows a parameter, with a value for it or None
 
@@ -33,7 +33,7 @@ class ThresherError(Exception):
         Where: a file or another source, and the line.
     hint : str
         What to do, or what is allowed. `{name}` and `{name=value}` in it name a parameter, unless there is a value of
-        that name.
+        that name. `escape_braces` protects data in it.
     **values
         The values that the problem quotes. They may come from a request, so the service does not repeat them.
 
@@ -61,7 +61,8 @@ class ThresherError(Exception):
 
     def parameters(self) -> list[str]:
         """Return the parameters that the hint names."""
-        return [match[1] for match in _PARAMETER.finditer(self.hint) if match[1] not in self.values]
+        names = [match[1] for match in _PARAMETER.finditer(self.hint) if match[1]]
+        return [name for name in names if name not in self.values]
 
     def message(self, name_parameter: NameParameter = as_argument, *, with_values: bool = True) -> str:
         """Return problem and hint, without the place.
@@ -72,11 +73,18 @@ class ThresherError(Exception):
 
         def show_part(match: re.Match[str]) -> str:
             name, value = match.groups()
+            if name is None:
+                return match[0][0]
             return show(self.values[name]) if name in self.values else name_parameter(name, value)
 
         problem, hint = self._problem(name_parameter, show), _PARAMETER.sub(show_part, self.hint)
         text = f"{problem} ({hint})" if hint else problem
         return text if with_values else " ".join(text.split())
+
+    def template(self) -> tuple[str, dict[str, Any]]:
+        """Return the problem with its place, for another error that quotes it, and the values that it quotes."""
+        place = self.place()
+        return (f"{place}: {self.problem}" if place else self.problem), self.values
 
     def _problem(self, name_parameter: NameParameter, show: Callable[[Any], str]) -> str:
         known = self.values
@@ -92,6 +100,15 @@ class ThresherError(Exception):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
+
+
+def escape_braces(text: str) -> str:
+    """Return a text that a hint shows as it is, even if something in it looks like a parameter.
+
+    >>> print(ThresherError("no such column", hint="there are: " + escape_braces("{id}")))
+    no such column (there are: {id})
+    """
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _leave_out(value: Any) -> str:
@@ -128,6 +145,11 @@ class ParameterError(ThresherError, ValueError):
         error = cls(f"invalid {parameter}", hint="; ".join(filter(None, (hint, allowed and f"allowed: {allowed}"))))
         error.parameter, error.value = parameter, value
         return error
+
+    def template(self) -> tuple[str, dict[str, Any]]:
+        """Return the problem with its place, for another error that quotes it, and the values that it quotes."""
+        problem, values = super().template()
+        return (f"{problem}: {{value}}", values | {"value": self.value}) if self.parameter else (problem, values)
 
     def _problem(self, name_parameter: NameParameter, show: Callable[[Any], str]) -> str:
         if not self.parameter:

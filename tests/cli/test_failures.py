@@ -361,6 +361,12 @@ def test_bad_records_are_skipped_and_reported(called: Run, tmp_path: Path) -> No
         assert count.endswith("a[b].jsonl: 12 bad records skipped, 1 documents read")
 
 
+def test_what_skipped_records_need_is_named_as_an_option(called: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"gold\nsil\xfcber\n")
+    ended = called("convert", tmp_path / "a.txt", tmp_path / "b.csv", "--skip-bad")
+    assert "(use --encoding latin-1 or --decode-errors replace)" in ended.err
+
+
 def test_parquet_without_its_package_says_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "pyarrow.py").write_text("raise ImportError('none here')")
     env: dict[str, str | None] = {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -13,7 +13,7 @@ from thresher.datasets.category_names import check_name
 from thresher.datasets.compression import import_zstd, open_bytes
 from thresher.datasets.document import Document
 from thresher.datasets.reader import FORMATS, Reading, read_documents
-from thresher.datasets.writer import converted, write_to
+from thresher.datasets.writer import make_record, write_to
 from thresher.errors import DataError
 
 PACKERS = (gzip.compress, lzma.compress, import_zstd().compress)
@@ -53,8 +53,8 @@ def outcome(source: Any, **options: Any) -> Outcome:
         reading = read_documents(source, allow_empty=True, **options)
         documents.extend(reading)
     except DataError as error:
-        return Outcome(documents, reading.first_skipped if reading else [], one_line(error), reading)
-    return Outcome(documents, reading.first_skipped, None, reading)
+        return Outcome(documents, list(map(str, reading.first_skipped)) if reading else [], one_line(error), reading)
+    return Outcome(documents, list(map(str, reading.first_skipped)), None, reading)
 
 
 def one_line(error: Exception) -> str:
@@ -100,7 +100,7 @@ def check_document(document: Document) -> None:
 def check_writing(found: Outcome, format: str) -> None:
     """What was read and is written comes back; a writer may refuse what its format cannot hold."""
     assert found.reading
-    records = [converted(document, found.reading.columns) for document in found.documents]
+    records = [make_record(document, found.reading.columns) for document in found.documents]
     file = io.BytesIO()
     try:
         write_to(file, records, format)

@@ -5,7 +5,17 @@ import pickle
 import pytest
 
 from thresher.cli.exit_codes import format_error
-from thresher.errors import DataError, MissingPackageError, ParameterError, SpillError, TextError, ThresherError
+from thresher.cli.options import as_option
+from thresher.errors import (
+    DataError,
+    JournalError,
+    MissingPackageError,
+    ParameterError,
+    SpillError,
+    TextError,
+    ThresherError,
+    escape_braces,
+)
 
 
 def bad_byte() -> DataError:
@@ -37,6 +47,17 @@ def test_without_values_nothing_of_a_request_is_repeated() -> None:
 def test_a_value_with_braces_is_not_replaced() -> None:
     error = TextError("category {name} is unknown", name="{name} {encoding=x}", hint="known: {a, b}")
     assert str(error) == "category '{name} {encoding=x}' is unknown (known: {a, b})"
+
+
+def test_data_in_a_hint_is_not_taken_for_a_parameter() -> None:
+    error = DataError("no column", hint=f"there are: {escape_braces('{encoding}')}; name it with {{text=COLUMN}}")
+    assert error.message(as_option) == "no column (there are: {encoding}; name it with --text COLUMN)"
+    assert error.parameters() == ["text"]
+
+
+def test_an_error_that_is_quoted_keeps_its_place_and_value() -> None:
+    problem, values = ParameterError.of("threshold", 7.5, allowed="up to 1").at("model", 3).template()
+    assert str(JournalError(f"record 4: {problem}", **values)) == "record 4: model:3: invalid threshold: 7.5"
 
 
 def test_a_place_that_is_known_stays() -> None:

@@ -118,8 +118,10 @@ class Shell:
 
     def remarks_on(self, reading: "Reading") -> None:
         """Report what a reading skipped or noticed; skipped records are reported even if output is quiet."""
-        for message in reading.first_skipped:
-            self.err.print(visible_text(f"skipped {message}"))
+        from thresher.cli.exit_codes import format_library_error
+
+        for error in reading.first_skipped:
+            self.err.print(visible_text(f"skipped {format_library_error(error)}"))
         if reading.skipped:
             count = f"{reading.skipped} bad records skipped, {reading.documents} documents read"
             self.err.print(visible_text(f"{reading.name}: {count}"))

@@ -46,14 +46,14 @@ def convert(
 
     thresher convert sample:test messages.csv
     """
-    from thresher.datasets.writer import converted, write_to
+    from thresher.datasets.writer import make_record, write_to
 
     check_output(output, force)
     format = output_format(output)
     reading = read(data)
     separator = read.options.get("separator") or "|"
     with output_file(output) as file:
-        count = write_to(file, (converted(document, reading.columns) for document in reading), format, separator)
+        count = write_to(file, (make_record(document, reading.columns) for document in reading), format, separator)
     shell.remarks_on(reading)
     shell.answer({"documents": count, "output": str(output)}, f"Wrote {count:,} documents to {output}")
 

@@ -73,15 +73,20 @@ def format_error(error: BaseException) -> str:
     elif isinstance(error, TerminatedError):
         message = "terminated"
     elif isinstance(error, ThresherError):
-        from thresher.cli.options import as_option
-
-        place, message = error.place(), error.message(as_option)
-        message = f"{place}: {message}" if place else message
+        message = format_library_error(error)
     elif isinstance(error, OSError):
         message = str(error)
     else:
         message = f"{type(error).__name__}: {error}; this is a bug (run again with --debug and report what it prints)"
     return printable(" ".join(message.split()))
+
+
+def format_library_error(error: ThresherError) -> str:
+    """Return place, problem and hint, with the parameters in it as options."""
+    from thresher.cli.options import as_option
+
+    place, message = error.place(), error.message(as_option)
+    return f"{place}: {message}" if place else message
 
 
 def report(error: BaseException, debug: bool) -> None:

@@ -62,7 +62,7 @@ def _show_data(shell: Shell, read: Read, source: str) -> None:
              "whole": preview.whole, "categories": preview.categories, "warnings": preview.warnings}
         )  # fmt: skip
     else:
-        shell.say(preview.described())
+        shell.say(preview.describe())
 
 
 def _describe_model(model: "Categorizer", path: Path, words: int) -> dict[str, Any]:

@@ -185,10 +185,9 @@ def _service_of(journal: Path, anyway: bool = False) -> dict[str, Any] | None:
     A file that others could have written is ignored. In a folder that is used `anyway`, only the file itself must
     belong to the user and not be a link. Root may contact the service of any user.
     """
-    import json
-
     from thresher.journal.database import ADDRESS
     from thresher.journal.lock import owner_of
+    from thresher.support import strict_json
     from thresher.support.filesystem import find_distrust
 
     owner, path = owner_of(journal), journal / ADDRESS
@@ -200,7 +199,7 @@ def _service_of(journal: Path, anyway: bool = False) -> dict[str, Any] | None:
     if not anyway and find_distrust(journal, user):
         return None
     try:
-        where = json.loads(path.read_bytes())
+        where = strict_json.parse(path.read_bytes())
     except (OSError, ValueError):  # removed or damaged
         return None
     known = isinstance(where, dict) and isinstance(where.get("url"), str) and str(where.get("pid")) == owner
@@ -213,12 +212,13 @@ def _request_backup(journal: Path, folder: Path, service: dict[str, Any]) -> int
     from urllib.request import ProxyHandler, Request, build_opener
 
     from thresher.errors import JournalError
+    from thresher.support import strict_json
 
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {service.get('token')}"}
     direct = build_opener(ProxyHandler({}))  # no proxy may see the token
     body = json.dumps({"temporary": True}).encode()
     with direct.open(Request(f"{service['url']}/v1/backup", body, headers), timeout=3600) as response:
-        answer = json.load(response)
+        answer = strict_json.parse(response.read())
     if not re.fullmatch(r"\.backup-[0-9a-f]+", answer["folder"]):  # root moves what another user's service names
         raise JournalError(f"{journal}: its service answered with something other than a backup")
     _move(journal / answer["folder"], folder)

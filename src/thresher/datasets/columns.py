@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from thresher.datasets.category_names import abbreviate, check_name
+from thresher.datasets.category_names import check_name
 from thresher.datasets.document import Document
 from thresher.datasets.options import MAX_CATEGORIES, ReadOptions
-from thresher.errors import DataError, TextError
+from thresher.errors import DataError, TextError, escape_braces
 
 # The first name of each list that exists is taken.
 _TEXTS = ("text", "body", "content", "message", "document", "description", "abstract", "comment", "review", "sentence")
@@ -85,7 +85,8 @@ def use_own_text_column(columns: Columns, record: Mapping[str, Any], options: Re
 
 
 def _list_names(names: list[str]) -> str:
-    return ", ".join(repr(name) for name in names[:20]) + (", ..." if len(names) > 20 else "") or "none"
+    shown = ", ".join(repr(name) for name in names[:20]) + (", ..." if len(names) > 20 else "")
+    return escape_braces(shown) or "none"
 
 
 def _find_first(names: list[str], wanted: Iterable[str]) -> str:
@@ -132,7 +133,7 @@ def make_document(
         field: _get_text(record, column) for field, column in columns.text.items() if record.get(column) is not None
     }
     if not fields:
-        raise DataError(f"no text: {abbreviate(list(columns.text.values()))} are missing")
+        raise DataError("no text: {columns} are missing", columns=list(columns.text.values()))
     text = "\n".join(fields.values())
     return Document(text, categories, _choose_id(id, default_id), fields, record, place)
 

@@ -61,6 +61,7 @@ _SUFFIXES = {
     ".parquet": "parquet", ".pq": "parquet", ".ft": "fasttext", ".fasttext": "fasttext", ".sgm": "sgml",
     ".sgml": "sgml",
 }  # fmt: skip
+_FOREIGN = {".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight"}  # formats of numbers, not of texts
 
 
 def is_data_suffix(suffix: str) -> bool:
@@ -73,14 +74,14 @@ class Reading:
 
     `name` is the name of the source and `options` are its reading options. `format` and `columns` are given or guessed.
     `documents` counts the documents read and `skipped` the bad records; `first_skipped` holds the first ten of their
-    messages. `warnings` holds the first ten of `n_warnings` warnings.
+    errors. `warnings` holds the first ten of `n_warnings` warnings.
     """
 
     def __init__(self, name: str, format: str, options: ReadOptions) -> None:
         self.name, self.format, self.options = name, format, options
         self.columns: Columns | None = None
         self.documents = self.skipped = self.n_warnings = self.repeated = 0
-        self.first_skipped: list[str] = []
+        self.first_skipped: list[DataError] = []
         self.warnings: list[str] = []
         self._seen: dict[int, tuple[tuple[str, ...], str]] = {}
         self._results: Results = iter(())
@@ -118,7 +119,7 @@ class Reading:
             raise error
         self.skipped += 1
         if len(self.first_skipped) < MAX_SHOWN:
-            self.first_skipped.append(str(error))
+            self.first_skipped.append(error)
         if options.max_bad is not None and self.skipped > options.max_bad:
             hint = "; ".join(filter(None, (error.hint, "allow more with {max_bad}")))
             problem = f"{error.problem}; that makes more than {options.max_bad} bad records"
@@ -197,6 +198,9 @@ def _guess_by_suffix(path: Path) -> str | None:
     suffixes = [suffix.lower() for suffix in path.suffixes]
     while suffixes and suffixes[-1] in SUFFIXES:
         suffixes.pop()
+    if suffixes and suffixes[-1] in _FOREIGN:
+        problem = f"{_FOREIGN[suffixes[-1]]} files hold features instead of texts"
+        raise DataError(problem, path=name_of(path), hint="for lines of text name {format=text}")
     return _SUFFIXES.get(suffixes[-1]) if suffixes else None
 
 
@@ -292,7 +296,7 @@ class Look(NamedTuple):
     first: Document
     warnings: list[str]
 
-    def described(self) -> str:
+    def describe(self) -> str:
         """Return a description in three lines."""
         chosen = f": {self.columns.describe()}" if self.columns else ""
         count = f"{'all' if self.whole else 'the first'} {self.documents} documents"

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 from thresher.errors import JournalBrokenError, JournalBusyError, JournalError, JournalFullError, printable
@@ -44,7 +45,7 @@ class Database:
         Whether the last process was killed and its write-ahead log, with the last records, has been deleted since.
     """
 
-    _writing = False
+    _writing_thread: int | None = None
 
     def __init__(self, folder: str | os.PathLike[str], *, create: bool = False, anyway: bool = False) -> None:
         self.folder, self.anyway = Path(folder), anyway
@@ -137,11 +138,13 @@ class Database:
 
         A transaction within another one is a part of that: what it writes is on the disk when the outer one ends.
         """
-        if self._writing:
+        if self._writing_thread == get_ident():
             yield self._connection
             return
+        if self._writing_thread is not None:
+            raise RuntimeError("two threads write to a journal")
         self._check_is_there()
-        self._writing = True
+        self._writing_thread = get_ident()
         try:
             with self.name_errors():
                 if self._connection.in_transaction:  # memory was too short to roll back the last one
@@ -155,7 +158,7 @@ class Database:
                         self._connection.execute("ROLLBACK")
                     raise
         finally:
-            self._writing = False
+            self._writing_thread = None
 
     def query(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a `query`; `values` replace its question marks."""
@@ -207,7 +210,7 @@ class Database:
                 raise JournalFullError(said, path=self.path, hint="make room and send it again") from None
             if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
                 raise JournalBusyError(said, path=self.path, hint="another process has it open") from None
-            if name.startswith(_FATAL_ON_WRITE if self._writing else "SQLITE_IOERR"):
+            if name.startswith(_FATAL_ON_WRITE if self._writing_thread else "SQLITE_IOERR"):
                 hint = "look after the disk, then start again"
                 raise JournalBrokenError(said, path=self.path, hint=hint) from None
             raise JournalError(said, path=self.path) from None

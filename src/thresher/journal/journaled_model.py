@@ -391,18 +391,19 @@ class JournaledModel:
     @contextmanager
     def _name_failure(self, record: Record, undoing: bool = False) -> Iterator[None]:
         """Turn errors in the block into a JournalError that names the record and the command that helps."""
-        advice = f"thresher journal skip {{model}} {record.seq} leaves it out"
+        advice = f"thresher journal skip {{model_path}} {record.seq} leaves it out"
         advice = "undo that one first" if undoing else advice
         failed, folder = f"record {record.seq} cannot be applied", self.journal.folder
         try:
             yield
         except MemoryError:
             hint = f"start again with more memory; {advice}"
-            raise JournalMemoryError(f"{failed}: out of memory", path=folder, hint=hint, model=self.path) from None
+            raise JournalMemoryError(f"{failed}: out of memory", path=folder, hint=hint, model_path=self.path) from None
         except ThresherError as error:
             hint = "; ".join(filter(None, (error.hint, advice)))
-            values = error.values | {"model": self.path}
-            raise JournalError(f"{failed}: {error.problem}", path=folder, hint=hint, **values) from None
+            problem, values = error.template()
+            values |= {"model_path": self.path}
+            raise JournalError(f"{failed}: {problem}", path=folder, hint=hint, **values) from None
 
 
 def _check_repeats(known: Record, kind: str, body: dict[str, Any], same_text: bool = True) -> None:

@@ -77,7 +77,8 @@ def change_categories(model: Categorizer, body: dict[str, Any]) -> None:
         "threshold": lambda: model.set_threshold(body["names"][0], body["threshold"]),
     }
     if body["change"] not in changes:
-        raise TextError("{change} is not a change of categories", hint=f"allowed: {', '.join(changes)}", **body)
+        hint = f"allowed: {', '.join(changes)}"
+        raise TextError("{change} is not a change of categories", hint=hint, change=body["change"])
     if body["change"] != "merge" and len(body["names"]) != 1:
         raise TextError(f"{body['change']!r} takes one category, and {len(body['names'])} are given")
     if body["change"] in ("rename", "merge") and not body.get("into"):

@@ -9,6 +9,7 @@ from pathlib import Path
 from thresher.categorizer import Categorizer
 from thresher.errors import JournalError, LemmatizerError, ModelFileError
 from thresher.journal.journal import Journal
+from thresher.support import strict_json
 from thresher.support.atomic_file import remove_leftover_folder, remove_unfinished_folders, whole_file, whole_folder
 
 SHARED = 0o640  # widest permissions of a snapshot
@@ -54,7 +55,7 @@ def note_all_snapshots(journal: Journal) -> None:
 def _read_digests(journal: Journal) -> dict[int, str]:
     """Return the digests of a journal's snapshots by position; if they are damaged, only that of the first."""
     try:
-        noted = json.loads(journal.facts.get(_FACT) or "{}")
+        noted = strict_json.parse(journal.facts.get(_FACT) or "{}")
         digests = {int(position): str(digest) for position, digest in noted.items()}
     except (ValueError, AttributeError):
         digests = {}

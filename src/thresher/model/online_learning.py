@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.datasets.category_names import abbreviate, find_new_names, normalize_categories, normalize_each
-from thresher.errors import TextError, ThresherError
+from thresher.errors import TextError, ThresherError, escape_braces
 from thresher.kernels.csr import Labels, Rows
 from thresher.model.explanations import Correction, weights_at
 from thresher.model.factories import MAX_DENSE
@@ -93,7 +93,7 @@ def check_correction(model: ModelState, accepted: list[str], rejected: list[str]
         raise TextError("category {name} is both accepted and rejected", name=both[0])
     for name in rejected:
         if name not in model.numbers():
-            hint = f"known: {abbreviate(model.categories)}"
+            hint = f"known: {escape_braces(abbreviate(model.categories))}"
             raise TextError("category {name} is unknown and cannot be rejected", name=name, hint=hint)
     check_room(model, _count_with(model, accepted))
 

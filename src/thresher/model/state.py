@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.datasets.category_names import abbreviate
-from thresher.errors import TextError
+from thresher.errors import TextError, escape_braces
 from thresher.learners.base import MistakeDrivenLearner
 from thresher.model.decisions import Decisions
 from thresher.model.factories import new_features, new_learner
@@ -96,7 +96,9 @@ class ModelState:
         """Return the column of a category in arrays of scores."""
         number = self.numbers().get(category)
         if number is None:
-            raise TextError("category {name} is unknown", name=category, hint=f"known: {abbreviate(self.categories)}")
+            raise TextError(
+                "category {name} is unknown", name=category, hint=f"known: {escape_braces(abbreviate(self.categories))}"
+            )
         return number
 
     def copy_for_reading(self) -> "ModelState":

@@ -13,6 +13,7 @@ from thresher.datasets.document import Document
 from thresher.evaluation import Evaluation
 from thresher.journal.journal import Journal
 from thresher.metrics import Ints
+from thresher.support import strict_json
 from thresher.web.quality import macro_f1
 
 _FACT = "watched"  # name of the fact in the journal
@@ -97,7 +98,7 @@ class PastDecisions:
     def _read(self, saved: str | None) -> tuple[Decisions, ...]:
         """Return the saved decisions; none if they are for other documents or are damaged."""
         try:
-            facts = json.loads(saved or "{}")
+            facts = strict_json.parse(saved or "{}")
             if facts["holdout"] != self._holdout.hexdigest():
                 return ()
             decisions = tuple(Decisions(int(a), int(b), base64.b64decode(c)) for a, b, c in facts["decisions"])

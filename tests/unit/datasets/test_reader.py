@@ -355,7 +355,7 @@ def test_a_preview_shows_what_was_guessed(tmp_path: Path) -> None:
     assert (found.name, found.format, found.documents, found.whole) == (str(path), "csv", 3, True)
     assert found.categories == {"a": 2, "b": 1}
     assert found.first.categories == ("a", "b")
-    assert found.described() == (
+    assert found.describe() == (
         f"{path}: csv: text from 'title' and 'body', categories from 'labels', no id (the line's number)\n"
         "all 3 documents have 2 categories: a (2), b (1)\n"
         "the first: a, b: Oil It rose"
@@ -366,7 +366,7 @@ def test_a_preview_reads_no_more_than_requested() -> None:
     content = b"oil\n" * 5 + b"\xfc\n"
     found = look(io.BytesIO(content), format="text", most=3)
     assert (found.documents, found.whole) == (3, False)
-    assert "the first 3 documents have 0 categories: none\nthe first: no category: oil" in found.described()
+    assert "the first 3 documents have 0 categories: none\nthe first: no category: oil" in found.describe()
     assert look(io.BytesIO(b"oil\n" * 3), format="text", most=3).whole
 
 
@@ -414,3 +414,10 @@ def test_categories_without_their_document_are_refused(tmp_path: Path) -> None:
         (tmp_path / name).write_text("crude\n")
     with pytest.raises(DataError, match=r"2\.key: a label file without its document"):
         list(read_documents(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["a.svm", "a.libsvm.gz"])
+def test_a_file_of_features_is_not_taken_for_text(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"1 3:0.5 7:1\n")
+    with pytest.raises(DataError, match="hold features instead of texts"):
+        read_documents(tmp_path / name)

@@ -249,3 +249,17 @@ def test_a_transaction_within_another_ends_with_that(folder: Path) -> None:
             append_correction(journal, 1)
             append_correction(journal, 2)
         assert journal.log.last_seq() == 2
+
+
+def test_two_threads_cannot_share_a_transaction(folder: Path) -> None:
+    with Journal(folder, create=True) as journal, ThreadPoolExecutor(1) as other, journal.database.transaction():
+        refused = other.submit(journal.facts.set, "a", "1").exception()
+    assert isinstance(refused, RuntimeError)
+
+
+def test_an_id_that_is_used_already_is_refused(folder: Path) -> None:
+    with Journal(folder, create=True) as journal:
+        append_correction(journal, 1)
+        with pytest.raises(JournalError, match="UNIQUE"):
+            append_correction(journal, 1)
+        assert journal.log.last_seq() == 1

@@ -112,6 +112,7 @@ def test_changes_of_categories(body: dict[str, Any], categories: list[str]) -> N
 @pytest.mark.parametrize(
     ("body", "message"),
     [
+        ({"change": "burn", "names": ["metal"], "problem": "p", "line": 7}, r"^'burn' is not a change of categories "),
         ({"change": "burn", "names": ["metal"]}, r"^'burn' is not a change of categories "
          r"\(allowed: new, rename, merge, retire, threshold\)$"),
         ({"change": "new", "names": ["a", "b"]}, "^'new' takes one category"),

@@ -268,7 +268,7 @@ def test_a_backup_opens_as_a_journaled_model(path: Path, tmp_path: Path, monkeyp
                 patch.setattr("thresher.journal.snapshots.shutil.copyfileobj", failing)
                 with pytest.raises(type(error)):
                     backup(journaled_model.journal, copy)
-            assert re.fullmatch(r"\.thresher-half-\w+", halves[0].name)  # as `remove_left` looks for it
+            assert re.fullmatch(r"\.thresher-half-\w+", halves[0].name)
             assert set(tmp_path.iterdir()) == before
         assert tmp_path not in synced
         backup(journaled_model.journal, copy)
