@@ -131,11 +131,11 @@ class Cluster:
                 f"worker {blind[0]} does not see {path}", hint="name a folder that all see with {shared}"
             )
 
-    def taken(self, parts: Sequence[Any]) -> list[Any]:
+    def compute_parts(self, parts: Sequence[Any]) -> list[Any]:
         """Return `parts` as arguments for tasks; delayed parts are computed and stay on the workers."""
         return [self.client.compute(part) if hasattr(part, "dask") else part for part in parts]
 
-    def scattered(self, things: list[Any]) -> list[Any]:
+    def scatter(self, things: list[Any]) -> list[Any]:
         """Send `things` to all workers at once."""
         return list(self.client.scatter(things, broadcast=True, hash=False))
 

@@ -58,7 +58,7 @@ def predict(
     _check_same(folder, {"model": Categorizer.load(path).digest(), "top": top, "format": format, "parts": known})
     work = [
         (_predict_part, path, part, folder / f"part-{i:05}.{format}", format, top)
-        for i, part in enumerate(cluster.taken(parts))
+        for i, part in enumerate(cluster.compute_parts(parts))
     ]
     return list(cluster.gather("predict", work, report_steps("predict", progress)))
 
@@ -72,7 +72,7 @@ def evaluate(
     """
     path = Path(model).absolute()
     cluster.check(path)
-    work = [(_judge_part, str(path), part) for part in cluster.taken(parts)]
+    work = [(_judge_part, str(path), part) for part in cluster.compute_parts(parts)]
     parts_judged = cluster.gather("evaluate", work, report_steps("evaluate", progress))
     ids = _renumber([part[0] for part in parts_judged])
     categories = [names for part in parts_judged for names in part[1]]

@@ -63,7 +63,7 @@ def fit(
     """
     with _open_folder(shared) as folder:
         cluster.check(folder)
-        return _Fit(model, cluster.taken(parts), cluster, folder, progress).run()
+        return _Fit(model, cluster.compute_parts(parts), cluster, folder, progress).run()
 
 
 @contextmanager
@@ -194,7 +194,7 @@ class _Fit:
     def _score_fold(
         self, settings: ModelSettings, n_features: int, n_categories: int, inside: Ints, outside: Ints, report: Any
     ) -> NDArray[np.float32]:
-        both = self.cluster.scattered([inside, outside])
+        both = self.cluster.scatter([inside, outside])
         work = [
             (tasks.score_held_out, self.folder, settings, n_features, *both, n_categories, first, last)
             for first, last in self._split_categories(n_categories, n_features)

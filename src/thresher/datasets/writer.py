@@ -27,12 +27,12 @@ _HEAD = 1000  # records that determine the columns of a table
 _BATCH = 2048
 
 
-def converted(document: Document, columns: Columns | None = None) -> dict[str, Any]:
+def make_record(document: Document, columns: Columns | None = None) -> dict[str, Any]:
     """Return a document as a record: id, title if it has one, text, categories, then its other columns.
 
     `columns` are those of the reading that the `document` comes from. The columns in it are not repeated.
 
-    >>> converted(Document("wheat rose", ("grain",), "7", columns={"labels": "grain", "price": 3}), None)
+    >>> make_record(Document("wheat rose", ("grain",), "7", columns={"labels": "grain", "price": 3}), None)
     {'id': '7', 'text': 'wheat rose', 'categories': ['grain'], 'labels': 'grain', 'price': 3}
     """
     record: dict[str, Any] = {"id": document.id}

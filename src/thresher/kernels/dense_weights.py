@@ -76,13 +76,13 @@ def get_block(weights: Weights, block: int) -> Weights:
 
 @kernel
 def clamp_weight(weight: np.float32) -> np.float32:
-    """Return a Winnow weight, clamp_weight to its range."""
+    """Return a Winnow weight, limited to its range."""
     return min(max(weight, MIN_WEIGHT), MAX_WEIGHT)
 
 
 @kernel
 def clamp_signed_weight(weight: np.float32) -> np.float32:
-    """Return a Perceptron weight, which may have either sign, clamp_weight to its range."""
+    """Return a Perceptron weight, which may have either sign, limited to its range."""
     return min(max(weight, -MAX_WEIGHT), MAX_WEIGHT)
 
 

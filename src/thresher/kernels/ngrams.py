@@ -22,7 +22,7 @@ def measure_joined(stops: NDArray[np.int64], members: NDArray[np.int64]) -> int:
 
 @kernel
 def is_before(letters: NDArray[np.uint8], stops: NDArray[np.int64], left: int, right: int) -> bool:
-    """Return whether one name is_before another in byte order."""
+    """Return whether one name is before another in byte order."""
     i, j = stops[left - 1] if left > 0 else 0, stops[right - 1] if right > 0 else 0
     while i < stops[left] and j < stops[right]:
         if letters[i] != letters[j]:

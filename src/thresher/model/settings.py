@@ -173,7 +173,7 @@ _NUMBERS = {name for name, one in all_settings().items() if one.rule.kind == "nu
 
 def _plain(name: str, value: Any) -> Any:
     """Return a value as Python's own type, in bytes if it is a size, and as a float if it is a whole number."""
-    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+    if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0:
         value = value.item()
     if name == "memory":
         return parse_size(value, "memory")

@@ -59,6 +59,8 @@ def find_distrust(folder: Path, user: int | None = None) -> Distrust | None:
 
     `user` defaults to the user of this process.
     """
+    if os.name != "posix":
+        return None
     about, user = folder.stat(), os.geteuid() if user is None else user
     if about.st_uid not in (0, user):
         problem = f"belongs to user {about.st_uid}, and you are user {user}"

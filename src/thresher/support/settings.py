@@ -162,7 +162,9 @@ def one_of(*names: str | int) -> Rule:
     shown = [f'"{name}"' if isinstance(name, str) else str(name) for name in names]
     allowed = f"{', '.join(shown[:-1])} or {shown[-1]}"
     kind = "text" if all(isinstance(name, str) for name in names) else "whole number"
-    return Rule(allowed, lambda value: type(value) in (str, int) and value in names, kind)
+    return Rule(
+        allowed, lambda value: isinstance(value, str | int) and not isinstance(value, bool) and value in names, kind
+    )
 
 
 SWITCH = Rule("True or False", lambda value: type(value).__name__ in ("bool", "bool_"), "switch")

@@ -43,7 +43,7 @@ class FeatureCounts(NamedTuple):
 
 
 class FoundFeatures(FeatureCounts):
-    """The feature counts that `TextFeatures.found_in` returns: valid, and ready to be looked up several times.
+    """The feature counts that `TextFeatures.count_features` returns: valid, and ready to be looked up several times.
 
     `tokens` and `amounts` are the names and counts as kernels take them. A changed copy has none, and is checked first.
     """

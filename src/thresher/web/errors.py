@@ -9,6 +9,7 @@ from starlette.responses import Response
 from thresher import errors
 
 MEDIA = "application/problem+json"
+_TITLES = {413: "Content Too Large", 422: "Unprocessable Content"}  # other names before Python 3.13
 
 
 class Problem(Exception):  # noqa: N818
@@ -20,7 +21,11 @@ class Problem(Exception):  # noqa: N818
 
     def response(self) -> Response:
         """Return the HTTP response."""
-        about = {"type": "about:blank", "title": HTTPStatus(self.status).phrase, "status": self.status}
+        about = {
+            "type": "about:blank",
+            "title": _TITLES.get(self.status) or HTTPStatus(self.status).phrase,
+            "status": self.status,
+        }
         body = json.dumps(about | {"detail": self.detail} | self.more, ensure_ascii=False, separators=(",", ":"))
         return Response(body, self.status, headers=self.headers, media_type=MEDIA)
 

@@ -8,7 +8,6 @@ from prometheus_client import (
     Gauge,
     Histogram,
     ProcessCollector,
-    disable_created_metrics,
     generate_latest,
 )
 
@@ -33,7 +32,6 @@ class RequestMetrics:
     """
 
     def __init__(self) -> None:
-        disable_created_metrics()  # type: ignore[no-untyped-call]  # otherwise each series has one line more
         self._registry = CollectorRegistry()
         self._responses = Counter(
             "thresher_requests_total", "Responses by route and status.", ["route", "status"], registry=self._registry
@@ -59,4 +57,5 @@ class RequestMetrics:
         registry = CollectorRegistry()
         for name, value in gauges.items():
             Gauge(f"thresher_{name}", GAUGES[name], registry=registry).set(value)
-        return generate_latest(self._registry) + generate_latest(registry)
+        lines = (generate_latest(self._registry) + generate_latest(registry)).splitlines(keepends=True)
+        return b"".join(line for line in lines if b"_created" not in line)  # when each series began

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from thresher.datasets.document import Document
 from thresher.datasets.reader import read_documents
 from thresher.datasets.spreadsheet_escape import escape_formula
-from thresher.datasets.writer import converted, guess_format, json_line, write_records, write_to
+from thresher.datasets.writer import guess_format, json_line, make_record, write_records, write_to
 from thresher.errors import DataError, ParameterError
 
 FORMATS = ("jsonl", "csv", "tsv", "parquet")
@@ -237,7 +237,7 @@ def test_a_corpus_can_be_written_onto_itself(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("text,label\noil,a\ngas,b\n")
     reading = read_documents(path)
-    assert write_records(path, (converted(document, reading.columns) for document in reading)) == 2
+    assert write_records(path, (make_record(document, reading.columns) for document in reading)) == 2
     assert path.read_text() == "id,text,categories\n2,oil,a\n3,gas,b\n"
 
 
@@ -247,26 +247,26 @@ def test_a_corpus_can_be_written_onto_itself(tmp_path: Path) -> None:
 def test_other_columns_follow_those_of_the_document() -> None:
     content = b"price,Labels,Headline,body,key\n3,a|b,Oil,It rose,k\n"
     reading = read_documents(io.BytesIO(content), format="csv")
-    (found,) = (converted(document, reading.columns) for document in reading)
+    (found,) = (make_record(document, reading.columns) for document in reading)
     assert found == {"id": "k", "title": "Oil", "text": "It rose", "categories": ["a", "b"], "price": "3"}
     assert list(found) == ["id", "title", "text", "categories", "price"]
 
 
 def test_a_column_with_the_same_content_is_not_written_twice() -> None:
     first = next(iter(read_documents("sample:train")))
-    assert list(converted(first)) == ["id", "text", "categories", "date", "channel"]
+    assert list(make_record(first)) == ["id", "text", "categories", "date", "channel"]
 
 
 def test_a_text_with_only_a_dateline_as_field_is_kept() -> None:
     document = Document("loose text", ("a",), "1", {"dateline": "ROME"})
-    assert converted(document) == {"id": "1", "text": "loose text", "categories": ["a"], "dateline": "ROME"}
+    assert make_record(document) == {"id": "1", "text": "loose text", "categories": ["a"], "dateline": "ROME"}
 
 
 def test_a_column_that_was_not_a_title_does_not_become_one() -> None:
     (document,) = read_documents(
         io.BytesIO(b"Subject,body,labels\nre: hello,wheat rose,grain\n"), format="csv", text=["body"]
     )
-    record = converted(document, None)
+    record = make_record(document, None)
     assert (record["text"], record["given_Subject"], "Subject" in record) == ("wheat rose", "re: hello", False)
 
 
@@ -284,7 +284,7 @@ def test_a_converted_corpus_has_the_same_documents(tmp_path: Path, format: str, 
     reading = read_documents(io.BytesIO(content.encode()), format="jsonl")
     before = list(reading)
     path = tmp_path / f"a.{format}"
-    write_records(path, (converted(document, reading.columns) for document in before))
+    write_records(path, (make_record(document, reading.columns) for document in before))
     for old, new in zip(before, read_documents(path), strict=True):
         assert (new.id, new.text, new.categories, new.fields) == (old.id, old.text, old.categories, old.fields)
         assert (new.columns or {}).get("n") in ((old.columns or {}).get("n"), "")
@@ -330,7 +330,7 @@ def test_any_cells_of_one_column_come_back_from_csv(cells: list[str]) -> None:
 
 
 def test_documents_without_columns_are_written() -> None:
-    assert converted(Document("oil", ("a",), "1")) == {"id": "1", "text": "oil", "categories": ["a"]}
+    assert make_record(Document("oil", ("a",), "1")) == {"id": "1", "text": "oil", "categories": ["a"]}
 
 
 CONVERTED_COLUMNS: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -354,7 +354,7 @@ CONVERTED_COLUMNS: dict[str, tuple[str, dict[str, Any], str]] = {
 def test_converting_loses_no_column(case: str) -> None:
     content, options, kept = CONVERTED_COLUMNS[case]
     reading = read_documents(io.BytesIO(content.encode()), format="csv", **options)
-    (record,) = (converted(document, reading.columns) for document in reading)
+    (record,) = (make_record(document, reading.columns) for document in reading)
     assert record[kept] in ("S", "N", "own")
     assert record["text"] in ("B", "N")
     assert record["categories"] == ["x"]

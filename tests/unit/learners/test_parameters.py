@@ -117,3 +117,9 @@ def test_positive_winnow_explains_why_it_refuses_negative_strengths() -> None:
 def test_bad_row_weights_are_refused(row_weight: Any) -> None:
     with pytest.raises(ValueError, match="row_weight"):
         BalancedWinnow().fit(as_rows([{0: 1.0}] * 2, 1), [[0], []], row_weight=np.array(row_weight))
+
+
+def test_a_name_may_be_a_string_of_numpy() -> None:
+    problem = random_problem(22)
+    learner = LEARNERS["BalancedWinnow"](strength=np.str_("sqrt"))
+    assert learner.fit(problem.rows, problem.labels, n_categories=5).is_fitted

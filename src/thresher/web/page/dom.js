@@ -46,7 +46,7 @@ export const isByMouse = (event) => event.detail > 0;
 
 export const key = (text) => el("kbd", {}, text);
 
-/** A label with its field below or beside it. */
+/** A label with its field below or next to it. */
 export const field = (label, input, properties = {}) =>
   el("label", { class: "field", ...properties }, el("span", {}, label), input);
 

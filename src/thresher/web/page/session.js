@@ -49,7 +49,7 @@ class Session {
     return Array.isArray(known) ? known.length : (known ?? this.names.length);
   }
 
-  /** Ask for the categories anew; what was known stays if nobody answers. */
+  /** Ask for the categories again; what was known stays if nobody answers. */
   async look() {
     const found = await get("/v1/categories");
     this.know(found.categories);
