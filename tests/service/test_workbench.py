@@ -347,6 +347,25 @@ def test_enter_saves_nothing_before_something_is_ticked(browser: Any, tmp_path: 
         page.context.close()
 
 
+def test_a_late_answer_leaves_the_request_to_choose_red(browser: Any, tmp_path: Path, others: list[Document]) -> None:
+    path, held = tmp_path / "cold.thresher", list[Any]()
+    model = Categorizer()
+    model.add_category("noise")
+    model.save(path)
+    with served(path) as desk:
+        desk.post("/v1/documents", {"documents": [{"id": one.id, "text": one.text} for one in others[:2]]})
+        page = Page(browser, desk)
+        page.view.route("**/v1/categorize", lambda route: held.append(route))
+        page.go("review", ".toggle")
+        page.key("Enter")
+        expect(page["#summary.fault"]).to_be_visible()
+        with page.view.expect_response("**/v1/categorize"):
+            held[0].continue_()
+        page.view.wait_for_timeout(100)
+        expect(page["#summary.fault"]).to_be_visible()
+        page.context.close()
+
+
 def test_enter_saves_after_a_tab_or_a_toggle_is_clicked(page: Page, desk: Served) -> None:
     """A link or a button that keeps the focus would take the key for itself."""
     page.go("categorize", "#text")

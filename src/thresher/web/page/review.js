@@ -171,6 +171,7 @@ class ReviewView {
     fill(this.why);
     this.toggles.reset(document.corrections ?? [], wish.category || null);
     this.toggles.show(orAll(document.categories));
+    this.summary.classList.remove("fault");
     this.#summarize();
     return this.#refresh(document);
   }
@@ -245,7 +246,7 @@ class ReviewView {
   }
 
   #summarize() {
-    this.summary.classList.remove("fault");
+    if (this.toggles.said) this.summary.classList.remove("fault"); // not by an answer that comes after Enter
     this.noneButton.setAttribute("aria-pressed", String(this.toggles.none));
     fill(this.summary, session.mayCorrect ? saying(this.toggles.said) : "");
   }
