@@ -32,6 +32,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc, unused-ignore]
 
     def __init__(self, function: Any, sources: str) -> None:
         super().__init__(function)
+        self.sources = sources
         self._cache_path = str(safe_folder(Path(self._cache_path), Path(function.__code__.co_filename).parent))
         self._cache_file = CheckedFiles(self._cache_path, self._impl.filename_base, sources)
 

@@ -1,7 +1,8 @@
 """Compilation of kernels: cached on disk, without the GIL, and with strict IEEE arithmetic.
 
 If no cache folder is writable, kernels are compiled again in each process. Kernels use neither fastmath nor parallel
-reductions, so the compiled result equals the interpreted one bit for bit.
+reductions, so the compiled result equals the interpreted one bit for bit. Kernels copy arrays in loops: where a slice
+is assigned to a slice, Numba also compiles the message that their sizes differ, which takes more than a second.
 """
 
 import hashlib
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba import config, njit
-from numba.core import event
+from numba.core import event, types
 
 from thresher.kernels.cache import KernelCache
 
@@ -52,9 +53,22 @@ def kernel(function: Function) -> Function:
     """Compile `function` with Numba, unless NUMBA_DISABLE_JIT is set."""
     compiled = njit(nogil=True)(function)
     if COMPILED:
+        _take_constants_as_numbers(compiled)
         with suppress(RuntimeError):  # no cache folder is writable
             compiled._cache = KernelCache(function, _digest_of(Path(function.__code__.co_filename).parent))  # type: ignore[attr-defined, unused-ignore]
     return cast(Function, compiled)
+
+
+def _take_constants_as_numbers(compiled: Any) -> None:
+    """Let a kernel that is called with a constant, as 0, compile for an int64 only.
+
+    Numba would also compile it for the constant, while it does not know yet what else a loop assigns to a variable.
+    """
+    as_number: Callable[[Any], Any] = types.unliteral
+    get_call_template = compiled.get_call_template
+    compiled.get_call_template = lambda args, kws: get_call_template(
+        tuple(map(as_number, args)), {name: as_number(kind) for name, kind in kws.items()}
+    )
 
 
 @cache

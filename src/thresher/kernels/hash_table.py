@@ -146,7 +146,8 @@ def add_names(
             end = place + ends[i] - start
             if known >= room or end > len(table.letters):
                 return i, known
-            table.letters[place:end] = letters[start : ends[i]]
+            for j in range(end - place):
+                table.letters[place + j] = letters[start + j]
             table.keys[known], table.hashes[known], table.stops[known] = keys[i], hashed, end
             entry = hashed << 31 | known
             table.slots[slot, 1] = keys[i]
@@ -239,7 +240,8 @@ def sort_entries(entries: NDArray[np.int64], scratch: NDArray[np.int64], most: i
             digit = entries[i] >> shift & digits
             scratch[places[digit]] = entries[i]
             places[digit] += 1
-        entries[:] = scratch[:count]
+        for i in range(count):
+            entries[i] = scratch[i]
 
 
 @kernel

@@ -15,8 +15,10 @@ HASH, UNDERSCORE = 35, 95
 def measure_joined(stops: NDArray[np.int64], members: NDArray[np.int64]) -> int:
     """Return the number of bytes of the joined names, with one mark between any two."""
     total = members.shape[0] * (members.shape[1] - 1)
-    for member in members.reshape(-1):
-        total += stops[member] - (stops[member - 1] if member > 0 else 0)
+    for row in range(members.shape[0]):
+        for column in range(members.shape[1]):
+            member = members[row, column]
+            total += stops[member] - (stops[member - 1] if member > 0 else 0)
     return int(total)
 
 
@@ -96,7 +98,8 @@ def write_pieces(
     while True:
         place = stops[count - 1] if count > 0 else 0
         pieces[place] = HASH
-        pieces[place + 1 : place + 1 + last - first] = padded[first:last]
+        for i in range(first, last):
+            pieces[place + 1 + i - first] = padded[i]
         stops[count] = place + 1 + last - first
         count += 1
         if last >= len(padded):
@@ -122,10 +125,12 @@ def cut_names(
     for name in range(len(ends)):
         length = ends[name] - start
         padded[0] = padded[length + 1] = UNDERSCORE
-        padded[1 : length + 1] = letters[start : ends[name]]
+        for i in range(length):
+            padded[1 + i] = letters[start + i]
         for size in range(sizes[0], sizes[1] + 1):
             before = count
             count = write_pieces(padded[: length + 2], size, pieces, stops, count)
-            owners[before:count] = name
+            for piece in range(before, count):
+                owners[piece] = name
         start = ends[name]
     return count

@@ -255,13 +255,14 @@ def move_lists(source: Lists, target: Lists) -> None:
     for feature in range(len(source.starts)):
         count, old, new = source.counts[feature], source.starts[feature], target.starts[feature]
         target.counts[feature] = count
-        target.categories[new : new + count] = source.categories[old : old + count]
-        target.weight[new : new + count] = source.weight[old : old + count]
-        if len(target.positive):
-            target.positive[new : new + count] = source.positive[old : old + count]
-            target.negative[new : new + count] = source.negative[old : old + count]
-        if len(target.moment):
-            target.moment[new : new + count] = source.moment[old : old + count]
+        for k in range(count):
+            target.categories[new + k] = source.categories[old + k]
+            target.weight[new + k] = source.weight[old + k]
+            if len(target.positive):
+                target.positive[new + k] = source.positive[old + k]
+                target.negative[new + k] = source.negative[old + k]
+            if len(target.moment):
+                target.moment[new + k] = source.moment[old + k]
 
 
 @kernel
