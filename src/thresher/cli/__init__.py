@@ -43,7 +43,7 @@ def _call_verb(arguments: list[str]) -> int:
     from thresher.cli.app import PACKAGES, VERBS, add_installed_commands, app
 
     asked = arguments[0] if arguments else ""
-    if asked not in {"--version", *(verb.__name__ for verb in VERBS)}:
+    if asked not in {"--version", *VERBS}:
         add_installed_commands(asked)
     if asked in PACKAGES and asked not in {command.name for command in app.registered_commands}:
         raise MissingPackageError(f"{asked} is a package of its own (pip install {PACKAGES[asked]})")

@@ -21,12 +21,14 @@ from thresher.cli.options import REPEATABLE, with_options
 from thresher.cli.predict import predict, rank
 from thresher.cli.serve import serve
 from thresher.cli.train import train
+from thresher.cli.warm_up import warm_up
 from thresher.errors import MissingPackageError
 
-VERBS = (
+_VERBS = (
     fetch, train, predict, rank, evaluate, compare, explain, learn, undo, journal, audit, inspect, compress, convert,
-    serve, doctor, demo,
+    serve, doctor, warm_up, demo,
 )  # fmt: skip
+VERBS = {verb.__name__.replace("_", "-"): verb for verb in _VERBS}
 
 # Commands that are in a package of their own.
 PACKAGES = {"reproduce": "thresher-reproduction"}
@@ -93,9 +95,9 @@ def add_installed_commands(asked: str = "") -> None:
         except Exception as error:
             if entry.name == asked:
                 package = PACKAGES.get(asked, entry.value.partition(":")[0])
-                advice = f"pip install --upgrade thresher {package}"
+                advice = f"pip install --upgrade thresher-text {package}"
                 raise MissingPackageError(f"{asked} cannot be imported: {error} ({advice})") from error
 
 
-for verb in VERBS:
-    _add(verb.__name__, verb)
+for name, verb in VERBS.items():
+    _add(name, verb)

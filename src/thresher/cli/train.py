@@ -52,6 +52,7 @@ def train(
     thresher train sample:train -o desk.thresher
     """
     from thresher.categorizer import Categorizer
+    from thresher.model.compile_ahead import start_compiling
 
     check_model_output(output, force)
     model = Categorizer(preset=settings.preset, n_threads=threads, **settings.given)
@@ -62,6 +63,7 @@ def train(
         return
     if shared is not None:
         raise UsageError("--shared is for training on a cluster (add --cluster)")
+    start_compiling()
     texts, categories = _read_texts(shell, read, data, model.state.settings.memory)
     if folds is not None and folds > len(texts):
         raise UsageError(f"invalid --folds: {folds}", hint=f"allowed: up to the {len(texts)} documents")
