@@ -371,8 +371,8 @@ def test_parquet_without_its_package_says_what_to_install(tmp_path: Path) -> Non
     (tmp_path / "pyarrow.py").write_text("raise ImportError('none here')")
     env: dict[str, str | None] = {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
-    said(thresher("inspect", tmp_path / "a.parquet", env=env), 2, "pip install 'thresher[parquet]'")
-    said(thresher("convert", "sample:test", tmp_path / "b.parquet", env=env), 2, "pip install 'thresher[parquet]'")
+    said(thresher("inspect", tmp_path / "a.parquet", env=env), 2, "pip install 'thresher-text[parquet]'")
+    said(thresher("convert", "sample:test", tmp_path / "b.parquet", env=env), 2, "pip install 'thresher-text[parquet]'")
     assert names(tmp_path) == ["a.parquet", "pyarrow.py"]
 
 

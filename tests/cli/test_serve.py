@@ -225,6 +225,7 @@ def test_without_tokens_only_this_machine_is_answered(tmp_path: Path) -> None:
         assert running.client.get("/v1/model", headers={"Host": "evil.example"}).status_code == 421
 
 
+@pytest.mark.slow
 def test_a_second_service_is_refused_and_predict_still_works(tmp_path: Path) -> None:
     model = new_model(tmp_path)
     data = as_csv(tmp_path / "more.csv", made_up(3))
@@ -322,7 +323,7 @@ def test_the_journal_of_another_model_is_refused(called: Run, tmp_path: Path) ->
 def test_a_missing_package_is_named_with_its_extra(tmp_path: Path, package: str) -> None:
     code = f"import sys; sys.modules[{package!r}] = None; from thresher.cli import main; main()"
     ended = thresher("serve", new_model(tmp_path), command=[sys.executable, "-c", code])
-    said(ended, 2, f"{package} is missing", "pip install 'thresher[serve]'")
+    said(ended, 2, f"{package} is missing", "pip install 'thresher-text[serve]'")
 
 
 # -- what is undone and forgotten --------------------------------------------------------------------------------------

@@ -125,8 +125,8 @@ def imports_its_modules(base: Environment) -> None:
     failed = dict(line.split(" ", 1) for line in ended.out.splitlines())
     homes = ("thresher.web.", "thresher.report.", "thresher.sklearn", "thresher.cluster.")
     assert [name for name in failed if not name.startswith(homes)] == []
-    assert "pip install 'thresher[sklearn]'" in failed["thresher.sklearn"]
-    assert "pip install 'thresher[cluster]'" in failed["thresher.cluster.clients"]
+    assert "pip install 'thresher-text[sklearn]'" in failed["thresher.sklearn"]
+    assert "pip install 'thresher-text[cluster]'" in failed["thresher.cluster.clients"]
 
 
 def names_the_extra_that_is_missing(base: Environment) -> None:
@@ -137,7 +137,7 @@ def names_the_extra_that_is_missing(base: Environment) -> None:
     told = re.findall(r"^\$ .*\n((?:.*\n)*?)exit code (\d+)$", ended.err, re.MULTILINE)
     for extra, (said, code) in zip(NEEDING, told, strict=True):
         assert code == "2", (extra, said)
-        assert re.fullmatch(rf"thresher: .*\(pip install 'thresher\[{extra}\]'\)\n", said), said
+        assert re.fullmatch(rf"thresher: .*\(pip install 'thresher-text\[{extra}\]'\)\n", said), said
     ended = base.run("thresher reproduce table1 --quick || echo $?")
     assert ended.out == "2\n"
     assert ended.err == "thresher: reproduce is a package of its own (pip install thresher-reproduction)\n"

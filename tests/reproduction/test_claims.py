@@ -65,7 +65,7 @@ def check(claim: Claim, name: str) -> None:
 
 
 def check_plot(claim: Claim) -> None:
-    pytest.importorskip("matplotlib", reason="needs the extra report: pip install 'thresher[report]'")
+    pytest.importorskip("matplotlib", reason="needs the extra report: pip install 'thresher-text[report]'")
     from thresher_reproduction.plots import plot_claim
 
     drawn = plot_claim(claim)

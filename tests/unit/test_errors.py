@@ -72,7 +72,7 @@ def test_a_place_that_is_known_stays() -> None:
         bad_byte(),
         TextError("no features", index=4),
         ParameterError.of("alpha", 0.5, allowed="above 1"),
-        MissingPackageError("zstd is missing", hint="pip install 'thresher[zstd]'"),
+        MissingPackageError("zstd is missing", hint="pip install 'thresher-text[zstd]'"),
         SpillError("No space left", path="/tmp/x"),
         ThresherError("plain"),
     ],

@@ -75,7 +75,7 @@ def _check_package(name: str, needed: bool) -> Check:
     try:
         return Check(name, metadata.version(name), True)
     except metadata.PackageNotFoundError:
-        return Check(name, "missing", False if needed else None, "pip install thresher" if needed else "")
+        return Check(name, "missing", False if needed else None, "pip install thresher-text" if needed else "")
 
 
 def _check_sqlite() -> Check:

@@ -77,7 +77,7 @@ def serve(
         from thresher.web.access_tokens import check_token, new_token
         from thresher.web.service import Service
     except ImportError as error:
-        raise MissingPackageError(f"{error.name} is missing (pip install 'thresher[serve]')") from None
+        raise MissingPackageError(f"{error.name} is missing (pip install 'thresher-text[serve]')") from None
     shared = None if no_auth else check_token(token) if token else new_token()
     with server.bind_socket(host, port) as listening:
         bound = listening.getsockname()[1]

@@ -24,7 +24,7 @@ try:
     from distributed.client import FutureCancelledError
     from distributed.comm import CommClosedError, get_address_host_port
 except ImportError as error:
-    raise MissingPackageError(f"{error.name} is missing", hint="pip install 'thresher[cluster]'") from None
+    raise MissingPackageError(f"{error.name} is missing", hint="pip install 'thresher-text[cluster]'") from None
 
 
 # Workers on this machine are spawned: a fork of a process with threads may wait indefinitely for one of them.
@@ -113,11 +113,11 @@ class Cluster:
                 raise ClusterError(
                     "the scheduler has no workers", hint="start some with: dask worker ADDRESS"
                 ) from None
-        versions = self.client.run(importlib.metadata.version, "thresher", on_error="return")
+        versions = self.client.run(importlib.metadata.version, "thresher-text", on_error="return")
         for worker, version in versions.items():
             if isinstance(version, Exception):
                 raise ClusterError(
-                    f"worker {worker} has no thresher", hint=f"pip install thresher=={__version__} there"
+                    f"worker {worker} has no thresher-text", hint=f"pip install thresher-text=={__version__} there"
                 )
             if version != __version__:
                 raise ClusterError(f"worker {worker} has thresher {version}, and this is {__version__}")

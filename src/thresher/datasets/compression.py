@@ -40,7 +40,9 @@ def import_zstd() -> Any:
         else:
             import backports.zstd as zstd
     except ImportError:
-        raise MissingPackageError(".zst files need one more package", hint="pip install 'thresher[zstd]'") from None
+        raise MissingPackageError(
+            ".zst files need one more package", hint="pip install 'thresher-text[zstd]'"
+        ) from None
     return zstd
 
 

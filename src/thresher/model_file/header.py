@@ -151,7 +151,7 @@ def _check_format(manifest: dict[str, Any]) -> None:
         writer = about.get("thresher") if isinstance(about, dict) else None
         needed = f"thresher {shown(writer)[1:-1]}" if isinstance(writer, str) else "a newer thresher"
         problem = f"format {shown(version)} needs {needed}, and this one reads up to format {FORMAT}"
-        raise ModelFileError(problem, hint="pip install --upgrade thresher")
+        raise ModelFileError(problem, hint="pip install --upgrade thresher-text")
 
 
 def _parse_span(name: str, entry: object) -> Span:

@@ -69,7 +69,7 @@ def check_packages() -> None:
         try:
             import_module(name)
         except ModuleNotFoundError as error:
-            raise MissingPackageError(f"a report needs {name}", hint="pip install 'thresher[report]'") from error
+            raise MissingPackageError(f"a report needs {name}", hint="pip install 'thresher-text[report]'") from error
 
 
 def write_report(

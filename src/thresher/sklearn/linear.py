@@ -32,7 +32,7 @@ try:
     from sklearn.utils.multiclass import check_classification_targets, type_of_target, unique_labels
     from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 except ImportError as error:
-    raise MissingPackageError(f"{error.name} is missing", hint="pip install 'thresher[sklearn]'") from None
+    raise MissingPackageError(f"{error.name} is missing", hint="pip install 'thresher-text[sklearn]'") from None
 
 _DTYPES = [np.float64, np.float32]
 

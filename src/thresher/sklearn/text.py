@@ -17,7 +17,7 @@ try:
     from sklearn.utils import Tags
     from sklearn.utils.validation import check_is_fitted
 except ImportError as error:
-    raise MissingPackageError(f"{error.name} is missing", hint="pip install 'thresher[sklearn]'") from None
+    raise MissingPackageError(f"{error.name} is missing", hint="pip install 'thresher-text[sklearn]'") from None
 
 
 class TextVectorizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]

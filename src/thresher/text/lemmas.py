@@ -77,7 +77,7 @@ def lemmatizer(language: str) -> Callable[[str], str]:
 
         lemmatize("word", lang=language)
     except ImportError:
-        raise MissingPackageError("lemmas need more packages", hint="pip install 'thresher[lemmas]'") from None
+        raise MissingPackageError("lemmas need more packages", hint="pip install 'thresher-text[lemmas]'") from None
     except ValueError:
         hint = "simplemma does not know the language"
         raise ParameterError.of("analyser", f"lemmas:{language}", hint, allowed="de, fr, ...") from None
@@ -125,7 +125,7 @@ def _english_tools() -> tuple[Callable[..., Any], Callable[..., Any]]:
         from lemminflect import getLemma
         from textblob.en import tag
     except ImportError:
-        raise MissingPackageError("lemmas need more packages", hint="pip install 'thresher[lemmas]'") from None
+        raise MissingPackageError("lemmas need more packages", hint="pip install 'thresher-text[lemmas]'") from None
     with warnings.catch_warnings():  # textblob leaves its lexicon file to the garbage collector
         warnings.simplefilter("ignore", ResourceWarning)
         tag("word")

@@ -29,7 +29,7 @@ from thresher.errors import DataError, ParameterError, TextError
 from thresher.evaluation import evaluate
 from thresher.support.progress import Step
 
-pytest.importorskip("distributed", reason="needs the extra cluster: pip install 'thresher[cluster]'")
+pytest.importorskip("distributed", reason="needs the extra cluster: pip install 'thresher-text[cluster]'")
 
 import dask
 import psutil  # type: ignore[import-untyped]
@@ -255,7 +255,7 @@ _WITHOUT = """
 import importlib.metadata as metadata
 real = metadata.version
 def version(name):
-    if name == "thresher":
+    if name == "thresher-text":
         raise metadata.PackageNotFoundError(name)
     return real(name)
 metadata.version = version
@@ -300,7 +300,7 @@ def test_workers_without_thresher_are_named(folder: Path, tmp_path: Path) -> Non
         running(*worker, until="Registered to"),
     ):
         ended = thresher("train", folder, "-o", tmp_path / "a.thresher", "--cluster", address, "-q")
-    said(ended, 65, "has no thresher", "pip install thresher==")
+    said(ended, 65, "has no thresher-text", "pip install thresher-text==")
     assert not (tmp_path / "a.thresher").exists()
 
 

@@ -22,7 +22,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from faults.harness import number_of
+from support.tiers import number_of
 from thresher.datasets.compression import BUFFER, DecompressedStream, _new_gzip, _new_zstd, import_zstd, open_bytes
 from thresher.datasets.document import Document
 from thresher.datasets.lines import Lines
@@ -305,7 +305,7 @@ def test_a_line_without_end_is_refused_where_it_has_become_too_long(format: str,
 
 def test_any_length_of_jsonl_from_a_pipe_is_read_in_flat_memory() -> None:
     """THRESHER_STREAM_MB=5000 reads five gigabytes."""
-    filler, n_lines = b"wheat " * 8000, 22 * number_of("THRESHER_STREAM_MB", 50)
+    filler, n_lines = b"wheat " * 8000, 22 * number_of("THRESHER_STREAM_MB", 50, quick=5)
     pieces = (b'{"id": %d, "text": "%d %s", "labels": ["grain"]}\n' % (i, i, filler) for i in range(n_lines))
     tracemalloc.start()
     try:
@@ -490,7 +490,7 @@ def test_zst_without_its_package_names_what_to_install(tmp_path: Path, monkeypat
     path = tmp_path / "f.txt.zst"
     path.write_bytes(import_zstd().compress(b"oil"))
     monkeypatch.setitem(sys.modules, "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd", None)
-    with pytest.raises(MissingPackageError, match=re.escape("pip install 'thresher[zstd]'")):
+    with pytest.raises(MissingPackageError, match=re.escape("pip install 'thresher-text[zstd]'")):
         texts(path)
 
 

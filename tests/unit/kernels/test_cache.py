@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from numba import config
 
-from faults.harness import number_of
 from support import console_blocks as walk
 from support.paths import TESTS
+from support.tiers import number_of
 from support.toy_kernels import module_in, was_loaded
 from thresher.kernels.cache import CheckedFiles
 

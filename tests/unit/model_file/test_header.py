@@ -155,7 +155,7 @@ CRAFTED: dict[str, tuple[bytes, str]] = {
     "newer format, and nobody says whose": (with_entries(text='{"format": 7, "about": 3}'), "format 7 needs a newer"),
     "newer format with other keys": (
         with_entries(text='{"format": 7, "about": {"thresher": "3.1\\n"}}', a=entry("F4")),
-        "format 7 needs thresher 3.1\\n, and this one reads up to format 1 (pip install --upgrade thresher)",
+        "format 7 needs thresher 3.1\\n, and this one reads up to format 1 (pip install --upgrade thresher-text)",
     ),
     "format 0": (with_entries(text=manifest(format=0)), "format 0 is not a version"),
     "format a text": (with_entries(text=manifest(format="1")), "format '1' is not a version"),

@@ -20,8 +20,8 @@ from thresher.model.explanations import Word
 from thresher.report import make_report, write_report
 from thresher.report.highlights import MAX_EXCERPT, make_excerpt
 
-pytest.importorskip("matplotlib", reason="needs the extra report: pip install 'thresher[report]'")
-pytest.importorskip("jinja2", reason="needs the extra report: pip install 'thresher[report]'")
+pytest.importorskip("matplotlib", reason="needs the extra report: pip install 'thresher-text[report]'")
+pytest.importorskip("jinja2", reason="needs the extra report: pip install 'thresher-text[report]'")
 
 SECTIONS = ("summary", "curve", "categories", "learning", "scores", "words", "errors", "settings")
 VOID = {"meta", "input", "br", "link", "img", "hr"}
@@ -228,7 +228,7 @@ def test_a_missing_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.delitem(sys.modules, name, raising=False)
         monkeypatch.delattr(name, raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'thresher\[report\]'"):
+    with pytest.raises(MissingPackageError, match=r"pip install 'thresher-text\[report\]'"):
         make_report(model, documents, found)
 
 
@@ -294,6 +294,7 @@ def test_fields_are_shown_below_each_other() -> None:
 # -- in a browser ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_page_of_reuters_stays_below_two_megabytes() -> None:
     corpus = reuters(3000)
     assert len(report_of(corpus.part(0, 2000), corpus.part(2000)).encode()) < 2_000_000

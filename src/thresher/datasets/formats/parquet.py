@@ -35,7 +35,7 @@ def import_pyarrow() -> tuple[Any, Any]:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        hint = "pip install 'thresher[parquet]'"
+        hint = "pip install 'thresher-text[parquet]'"
         raise MissingPackageError("Parquet files need one more package", hint=hint) from None
     return pyarrow, parquet
 

@@ -264,5 +264,5 @@ def test_errors_of_the_operating_system_are_not_changed(tmp_path: Path) -> None:
 def test_without_pyarrow_the_message_names_what_to_install(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(path, {"text": ["oil"]})
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingPackageError, match=re.escape("pip install 'thresher[parquet]'")):
+    with pytest.raises(MissingPackageError, match=re.escape("pip install 'thresher-text[parquet]'")):
         list(reading(path))
