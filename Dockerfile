@@ -7,10 +7,10 @@ ARG NUMBA_CPU_NAME=x86-64-v3
 ENV NUMBA_CPU_NAME=$NUMBA_CPU_NAME NUMBA_CPU_FEATURES="" NUMBA_CACHE_DIR=/opt/thresher/kernels
 WORKDIR /source
 COPY pyproject.toml README.md LICENSE ./
-COPY requirements/run.txt ./requirements/
+COPY requirements/serve.txt ./requirements/
 COPY src ./src
 RUN python -m venv /opt/thresher \
-    && /opt/thresher/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements/run.txt \
+    && /opt/thresher/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements/serve.txt \
     && /opt/thresher/bin/pip install --no-cache-dir --disable-pip-version-check --no-deps .
 # Each verb compiles the kernels that it needs, and keeps them in the folder of NUMBA_CACHE_DIR.
 WORKDIR /warm

@@ -33,7 +33,7 @@ def test_a_linter_finds_nothing_in_the_dockerfile() -> None:
 
 def test_the_build_context_holds_only_what_the_image_copies() -> None:
     copied = {source.removeprefix("./") for name, rest in stages()[0] if name == "COPY" for source in rest.split()[:-1]}
-    assert copied == {"pyproject.toml", "requirements/run.txt", "README.md", "LICENSE", "src"}
+    assert copied == {"pyproject.toml", "requirements/serve.txt", "README.md", "LICENSE", "src"}
     assert all((ROOT / source).exists() for source in copied)
     lines = (ROOT / ".dockerignore").read_text().splitlines()
     assert lines[1] == "*"

@@ -23,7 +23,8 @@ from support.paths import ROOT
 from support.pinned import LOCKS, pinned_versions
 
 PACKAGE = ROOT / "src" / "thresher"
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CONFIGURATION = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT, GROUPS = CONFIGURATION["project"], CONFIGURATION["dependency-groups"]
 
 
 def files_in(folder: Path, before: float = math.inf) -> set[str]:
@@ -43,7 +44,7 @@ def metadata() -> Message:
 def test_the_wheel_holds_only_the_package_and_its_licence() -> None:
     with zipfile.ZipFile(distributions().wheel) as wheel:
         names = set(wheel.namelist())
-    about = f"thresher-{thresher.__version__}.dist-info/"
+    about = f"thresher_text-{thresher.__version__}.dist-info/"
     built = distributions().sdist.stat().st_mtime
     packed = {name.removeprefix("thresher/") for name in names if name.startswith("thresher/")}
     assert files_in(PACKAGE, built) <= packed <= files_in(PACKAGE)
@@ -82,7 +83,7 @@ def test_the_metadata_describe_the_package() -> None:
 def test_the_version_is_in_one_place() -> None:
     assert PROJECT["dynamic"] == ["version"]
     assert metadata()["Version"] == thresher.__version__
-    assert distributions().sdist.name == f"thresher-{thresher.__version__}.tar.gz"
+    assert distributions().sdist.name == f"thresher_text-{thresher.__version__}.tar.gz"
 
 
 def test_the_reproduction_is_a_distribution_with_the_same_version(tmp_path: Path) -> None:
@@ -109,20 +110,32 @@ def test_every_pinned_package_takes_the_oldest_python() -> None:
     assert {name: needs for name, needs in wanted.items() if not SpecifierSet(needs).contains(oldest)} == {}
 
 
+def needs_of(extras: list[str], *groups: str) -> list[str]:
+    """Return what the package needs with these extras, and what these dependency groups need."""
+    needs = [*PROJECT["dependencies"], *(need for extra in extras for need in PROJECT["optional-dependencies"][extra])]
+    return [*needs, *(need for group in groups for need in needs_of_group(group))]
+
+
+def needs_of_group(name: str) -> list[str]:
+    """Return what a dependency group and those that it includes need."""
+    found: list[str] = []
+    for need in GROUPS[name]:
+        found += [need] if isinstance(need, str) else needs_of_group(need["include-group"])
+    return found
+
+
 def test_every_requirement_is_pinned_with_hashes() -> None:
-    assert [path.stem for path in LOCKS] == ["bench", "dev", "release", "run", "soak"]
+    assert [path.stem for path in LOCKS] == ["bench", "dev", "release", "run", "serve", "soak", "test"]
     for path in LOCKS:
         entries = re.split(r"\n(?=\S)", path.read_text().strip())
         assert not [entry for entry in entries if not re.match(r"\S+==\S+.*\\\n +--hash=sha256:", entry)], path.name
-    groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
+    every = [extra for extra in PROJECT["optional-dependencies"] if extra != "all"]
     wanted = {
-        "run": [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["serve"]],
-        "dev": [
-            *PROJECT["dependencies"],
-            *(need for extra, needs in PROJECT["optional-dependencies"].items() if extra != "all" for need in needs),
-            *(need for group in groups["dev"] for need in groups[group["include-group"]]),
-        ],
-        **{group: groups[group] for group in ("bench", "soak", "release")},
+        "serve": needs_of(["serve"]),
+        "run": needs_of(["serve", "report"], "build"),
+        "test": needs_of(every, "build", "test"),
+        "dev": needs_of(every, "dev"),
+        **{group: needs_of_group(group) for group in ("bench", "soak", "release")},
     }
     for lock, needs in wanted.items():
         pinned = pinned_versions(lock)
