@@ -1,7 +1,9 @@
 """Settings of the whole test run, made before anything is imported that reads them."""
 
 import os
+import resource
 import signal
+import time
 
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 os.environ.pop("PYTHONUNBUFFERED", None)  # few users have set these two, and some faults hide behind them
@@ -14,9 +16,17 @@ import pytest
 from hypothesis import settings
 
 from support import served as services
+from support import tiers
 from support.command_line import Ended, Run
 from support.served import Served, new_model, served
 from thresher.cli import run
+
+PARTS = {
+    "slow": "takes longer than a test that runs after each change may take",
+    "scaled": "does as much as the tier asks for",
+    "quick": "runs in the quick tier, although its group does not",
+    **{group: f"in {place}" for place, group in tiers.GROUPS.items()},
+}
 
 # A shell lets what it runs in the background ignore Ctrl-C, and all that this starts in turn.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -24,6 +34,49 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # The first example may have a kernel compiled. A blob repeats a failure on a machine that has not met it.
 settings.register_profile("thresher", deadline=None, print_blob=True)
 settings.load_profile("thresher")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the markers."""
+    for name, meaning in PARTS.items():
+        config.addinivalue_line("markers", f"{name}: {meaning}")
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out files of the quick tier before they are imported."""
+    if tiers.FULL or collection_path.suffix != ".py":
+        return None
+    group = tiers.group_of(collection_path)
+    return (group not in (None, *tiers.IN_QUICK) and "mark.quick" not in collection_path.read_text()) or None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests of each group, and leave out those that are not of the quick tier."""
+    for item in items:
+        group = tiers.group_of(item.path)
+        if group is not None:
+            item.add_marker(group)
+    if not tiers.FULL:
+        left_out = [item for item in items if not tiers.is_quick({mark.name for mark in item.iter_markers()})]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
+@pytest.fixture(autouse=True)
+def affordable(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test without a marker that takes much CPU time, where THRESHER_CPU_LIMIT says how much is too much."""
+    limit, before, start = float(os.environ.get("THRESHER_CPU_LIMIT", "inf")), cpu_seconds(), time.monotonic()
+    yield
+    # A process that another test began counts when it ends, so no more than the time of this test is counted.
+    spent = min(cpu_seconds() - before, time.monotonic() - start)
+    if spent > limit and not any(mark.name in PARTS for mark in request.node.iter_markers()):
+        pytest.fail(f"took {spent:.1f} s of CPU time: make it smaller, or mark it slow")
+
+
+def cpu_seconds() -> float:
+    """Return the CPU time that this process and its ended children have taken."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 @pytest.fixture

@@ -19,8 +19,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from faults.harness import number_of, tell
+from faults.harness import tell
 from support.paths import TESTS
+from support.tiers import number_of
 
 WHOLE = os.environ.get("THRESHER_MATRIX") == "whole"
 RECORDS = number_of("THRESHER_MATRIX_RECORDS", 5000 if WHOLE else 100)

@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faults.harness import new_draw, number_of, tell
+from faults.harness import new_draw, tell
 from support.corpora import made_up
 from support.paths import TESTS
+from support.tiers import number_of
 from thresher import Categorizer
 from thresher.errors import JournalError, RowsError, TextError, ThresherError
 from thresher.journal.journaled_model import JournaledModel
@@ -214,7 +215,7 @@ def raced(way: str, kinds: list[str], seconds: float, seed: int, folder: Path) -
 
 @pytest.mark.parametrize("way", WAYS)
 def test_threads_can_read_while_another_teaches(way: str, tmp_path: Path) -> None:
-    seconds = number_of("THRESHER_RACE_SECONDS", 14)
+    seconds = number_of("THRESHER_RACE_SECONDS", 14, quick=3)
     found = raced(way, list(KINDS), seconds / len(KINDS), new_draw().randrange(2**32), tmp_path)
     assert set(found) == set(KINDS)
     for kind, counts in found.items():

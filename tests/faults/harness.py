@@ -26,11 +26,6 @@ HEADERS = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json
 LONGEST_WAIT = 120.0  # seconds; nothing takes as long, even on a machine with five times as many processes as cores
 
 
-def number_of(variable: str, default: int) -> int:
-    """Return a number that the environment may set, so that a soak can do more than every test run."""
-    return int(os.environ.get(variable, default))
-
-
 def tell(figure: str) -> None:
     """Print what a test reached, as a line that a soak gathers."""
     print(f"\nfigure: {figure}")
@@ -38,7 +33,7 @@ def tell(figure: str) -> None:
 
 def new_seed() -> int:
     """Return THRESHER_SEED, or a new seed where it is not set, and print it: pytest shows it if the test fails."""
-    seed = number_of("THRESHER_SEED", random.SystemRandom().randrange(2**32))
+    seed = int(os.environ.get("THRESHER_SEED", random.SystemRandom().randrange(2**32)))
     print(f"THRESHER_SEED={seed}", flush=True)
     return seed
 

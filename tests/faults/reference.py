@@ -1,5 +1,6 @@
 """What a journal should hold and what its model should be: a plain list, and a learner that knows of no journal."""
 
+import os
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -10,8 +11,9 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-from faults.harness import new_seed, number_of
+from faults.harness import new_seed
 from support.corpora import COMMON, WORDS, made_up
+from support.tiers import number_of
 from thresher import Categorizer
 from thresher.journal.record import Record
 from thresher.text.analysers import Text
@@ -156,8 +158,8 @@ def run_machine(machine: type[RuleBasedStateMachine], variable: str, examples: i
 
     Returns how much was done.
     """
-    count, steps = number_of(variable, examples), number_of("THRESHER_STEPS", steps)
-    is_soak = count != examples
+    count, steps = number_of(variable, examples, quick=max(examples // 10, 2)), number_of("THRESHER_STEPS", steps)
+    is_soak = variable in os.environ
     if is_soak:
         seed(new_seed())(machine)
     run_state_machine_as_test(

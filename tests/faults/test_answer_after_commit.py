@@ -11,11 +11,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from faults.harness import HEADERS, Client, Service, client_of, forked_service, number_of, slow_commits
+from faults.harness import HEADERS, Client, Service, client_of, forked_service, slow_commits
 from faults.ledger import Ledger, check_ledger, content_of
 from faults.nursery import Nursery
+from support.tiers import number_of
 
-ROUNDS, CLIENTS, PAUSE = 10, 16, number_of("THRESHER_PAUSE", 100) / 1000
+ROUNDS, CLIENTS, PAUSE = number_of("THRESHER_ROUNDS", 10, quick=2), 16, number_of("THRESHER_PAUSE", 100) / 1000
 
 
 def first_byte(client: Client, id: str) -> tuple[int, float]:

@@ -9,10 +9,11 @@ import json
 import shutil
 from pathlib import Path
 
-from faults.harness import clients_at_work, command_code, forked, forked_service, number_of, slow_commits, tell
+from faults.harness import clients_at_work, command_code, forked, forked_service, slow_commits, tell
 from faults.ledger import Ledger, check_ledger, check_records, replayed_digest
 from faults.nursery import Nursery
 from support.command_line import Run
+from support.tiers import number_of
 from thresher import Categorizer
 from thresher.journal.journal import Journal
 from thresher.journal.journaled_model import journal_folder
@@ -20,7 +21,7 @@ from thresher.journal.prepared_correction import prepare_record
 from thresher.journal.record import Record
 from thresher.journal.replay import apply
 
-BACKUPS, CLIENTS = number_of("THRESHER_BACKUPS", 10), 4
+BACKUPS, CLIENTS = number_of("THRESHER_BACKUPS", 10, quick=3), 4
 PATCH = "import thresher.journal.journaled_model as d; d.SNAPSHOT_EVERY = 20"
 
 

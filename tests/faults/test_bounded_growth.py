@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from faults.harness import number_of, tell
+from faults.harness import tell
 from support.corpora import WORDS, made_up
 from support.served import served
+from support.tiers import number_of
 from thresher import Categorizer
 from thresher.errors import TextError
 from thresher.journal.journaled_model import JournaledModel
 from thresher.model import online_learning
 
-TAUGHT = number_of("THRESHER_TAUGHT", 4000)
+TAUGHT = number_of("THRESHER_TAUGHT", 4000, quick=500)
 KNOWN, NEW = 3, 5  # words of each correction
 LEAK = 20.0 if TAUGHT > 100_000 else 2000.0  # bytes; what a run leaves of any kind counts more in a short one
 REPORTS = 20

@@ -22,12 +22,12 @@ from faults.harness import (
     command_code,
     forked,
     forked_service,
-    number_of,
     service_arguments,
 )
 from faults.ledger import Ledger, check_ledger
 from faults.nursery import Nursery
 from faults.tracing import injected, needs_strace, read_calls
+from support.tiers import number_of
 from thresher.journal.journaled_model import journal_folder
 
 EVERY = number_of("THRESHER_EVERY_SYNC", 0)

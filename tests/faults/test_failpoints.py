@@ -16,14 +16,15 @@ from pathlib import Path
 import pytest
 
 from faults.failpoints import ACTIONS, POINTS
-from faults.harness import forked, new_draw, number_of, tell
+from faults.harness import forked, new_draw, tell
 from faults.ledger import Ledger, begin_model, check_ledger
 from faults.nursery import Nursery
+from support.tiers import number_of
 from thresher.journal.database import FILE
 from thresher.journal.journaled_model import JournaledModel, journal_folder
 
 MIGRATED = 3  # records
-SEEDS = number_of("THRESHER_FAILPOINT_SEEDS", 2)
+SEEDS = number_of("THRESHER_FAILPOINT_SEEDS", 2, quick=1)
 # Records as the first version wrote them, and no word that they were not.
 LATER = "DROP TABLE mistakes; DROP INDEX by_kind; DROP INDEX by_document"  # of the third version
 OLD = f"{LATER}; ALTER TABLE records DROP COLUMN seal; PRAGMA user_version=1"

@@ -21,6 +21,7 @@ from faults.ledger import Ledger, check_ledger
 from faults.nursery import Nursery
 from faults.sessions import CORRECTIONS
 from faults.tracing import injected, needs_strace
+from support.tiers import few
 from thresher.journal.journaled_model import JournaledModel
 
 LAST = 60
@@ -38,7 +39,7 @@ Journal.append = limited
 
 
 @needs_strace
-@pytest.mark.parametrize("number", range(1, LAST + 1))
+@pytest.mark.parametrize("number", few(range(1, LAST + 1), quick=5))
 def test_a_full_disk_loses_no_acknowledged_correction(nursery: Nursery, model: Path, number: int) -> None:
     ledger = Ledger()
     code = f"from faults.sessions import short_life\nshort_life({str(model)!r})"

@@ -13,21 +13,12 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from faults.harness import (
-    Running,
-    Service,
-    clients_at_work,
-    forked,
-    forked_service,
-    new_draw,
-    number_of,
-    started_service,
-    tell,
-)
+from faults.harness import Running, Service, clients_at_work, forked, forked_service, new_draw, started_service, tell
 from faults.ledger import Ledger, begin_model, check_ledger
 from faults.nursery import Nursery
+from support.tiers import number_of
 
-KILLS = number_of("THRESHER_KILLS", 200)
+KILLS = number_of("THRESHER_KILLS", 200, quick=16)
 OF_THE_SERVICE = max(KILLS // 8, 1)
 CLIENTS, SAME_JOURNAL = 8, 8  # a new journal is begun after so many kills
 FRESH = 5  # of so many services one is started as a user does, not forked

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from faults.harness import forked, number_of, tell
+from faults.harness import forked, tell
 from faults.ledger import Ledger, begin_model, check_ledger
 from faults.nursery import Nursery
 from faults.sessions import CORRECTIONS
 from faults.tracing import injected, needs_strace
+from support.tiers import number_of
 
-EVERY = number_of("THRESHER_EVERY_WRITE", 7)
+EVERY = number_of("THRESHER_EVERY_WRITE", 7, quick=100)
 FREQUENT = ("pwrite64", "fdatasync", "/^open")
 RARE = ("write", "fsync", "/^rename", "/^unlink", "ftruncate")
 

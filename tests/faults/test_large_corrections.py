@@ -8,6 +8,7 @@ import pytest
 from faults.harness import Service, client_of, command_code, forked, forked_service, limit
 from faults.ledger import Ledger, begin_model, check_ledger
 from faults.nursery import Nursery
+from support.tiers import few
 from thresher.cli import run
 from thresher.journal.journaled_model import JournaledModel
 
@@ -46,7 +47,9 @@ def peak(service: Service) -> int:
     return int(status.partition("VmHWM:")[2].split()[0]) // 1024
 
 
-@pytest.mark.parametrize(("categories", "words"), [(1000, 8000), (1000, 20_000), (1000, 150_000), (50, 100_000)])
+@pytest.mark.parametrize(
+    ("categories", "words"), few([(1000, 20_000), (1000, 8000), (1000, 150_000), (50, 100_000)], quick=1)
+)
 def test_a_correction_of_many_categories_and_words_takes_bounded_memory(
     nursery: Nursery, model: Path, categories: int, words: int
 ) -> None:
@@ -67,7 +70,7 @@ def test_a_correction_of_many_categories_and_words_takes_bounded_memory(
     assert len(records) == 2 + (answer.status == 201)
 
 
-@pytest.mark.parametrize(("words", "status"), [(15_000, 201), (100_000, 422)])
+@pytest.mark.parametrize(("words", "status"), few([(15_000, 201), (100_000, 422)], quick=1))
 def test_many_new_words_for_many_known_categories_take_bounded_memory(
     nursery: Nursery, model: Path, words: int, status: int
 ) -> None:
@@ -105,6 +108,7 @@ def test_a_correction_without_memory_for_its_weights_is_refused_before_its_commi
     assert [record.id for record in check_ledger(model, ledger, with_contents=False)] == ["900.3", "one.0", "one.1"]
 
 
+@pytest.mark.slow
 def test_a_large_correction_of_an_older_version_is_applied_at_the_next_start(nursery: Nursery, model: Path) -> None:
     with forked_service(nursery, model, NO_LIMIT) as service, client_of(service) as client:
         assert client.correct("one.0").status == 201

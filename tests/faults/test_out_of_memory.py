@@ -27,15 +27,15 @@ from faults.harness import (
     forked_service,
     limit,
     new_draw,
-    number_of,
     service_arguments,
     tell,
 )
 from faults.ledger import Ledger, begin_model, check_ledger
 from faults.nursery import Nursery
+from support.tiers import number_of
 from thresher import Categorizer
 
-LIMITS = number_of("THRESHER_LIMITS", 9)
+LIMITS = number_of("THRESHER_LIMITS", 9, quick=3)
 MOST = 32  # megabytes: enough for what is trained here
 SMALL, LARGE = 40, 1500  # documents
 CLOSED = 0
@@ -286,6 +286,7 @@ def test_a_signal_does_not_hide_a_lack_of_memory(nursery: Nursery, memory: Path)
         assert "terminated" not in service.running.said()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"average": True}, {"sparse": True}], ids=str)
 def test_a_lack_of_memory_for_weights_is_an_error(nursery: Nursery, memory: Path, options: dict[str, bool]) -> None:
     for last, kilobytes in product((False, True), (0, 100)):

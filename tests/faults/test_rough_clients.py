@@ -10,8 +10,9 @@ from threading import Event
 
 import pytest
 
-from faults.harness import TOKEN, Client, Service, client_of, forked_service, number_of, slow_commits
+from faults.harness import TOKEN, Client, Service, client_of, forked_service, slow_commits
 from faults.nursery import Nursery
+from support.tiers import number_of
 
 HEAD = "Host: 127.0.0.1:{port}\r\nAuthorization: Bearer " + TOKEN + "\r\nContent-Type: application/json\r\n"
 BIG = b'{"text": "' + b"a" * 2_000_000 + b'"}'
@@ -171,6 +172,7 @@ def until(is_so: Callable[[], bool], seconds: float) -> None:
 # -- S7: too often -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_learning_on_a_slow_disk_delays_nobody(nursery: Nursery, model: Path, tmp_path: Path) -> None:
     """Each commit takes half a second longer: a client that waited for one would exceed the limit."""
     for round, pause in enumerate((0.0, 0.5)):

@@ -10,16 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from faults.harness import new_draw, number_of
+from faults.harness import new_draw
 from faults.ledger import content_of, copied, replayed_digest
 from support.corpora import Corpus, made_up
+from support.tiers import number_of
 from thresher import Categorizer
 from thresher.datasets.reader import read_documents
 from thresher.journal.journaled_model import JournaledModel, journal_folder
 from thresher.journal.snapshots import restore_newest
 from thresher.model.factories import LEARNERS
 
-CORRECTIONS, SPLITS = number_of("THRESHER_CORRECTIONS", 5000), 10
+CORRECTIONS, SPLITS = number_of("THRESHER_CORRECTIONS", 5000, quick=300), 10
 
 
 def teach_much(desk: JournaledModel) -> None:

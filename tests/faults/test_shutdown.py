@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from faults.harness import clients_at_work, forked_service, number_of, slow_commits, started_service, tell
+from faults.harness import clients_at_work, forked_service, slow_commits, started_service, tell
 from faults.ledger import Ledger, check_ledger
 from faults.nursery import Nursery
+from support.tiers import number_of
 
-ROUNDS, CLIENTS, LONGEST = number_of("THRESHER_SHUTDOWNS", 20), 50, 10.0
+ROUNDS, CLIENTS, LONGEST = number_of("THRESHER_SHUTDOWNS", 20, quick=3), 50, 10.0
 ROUNDS_OF_TWO = 3
 LATE = """
 from thresher.web.server import PromptProtocol
@@ -44,6 +45,7 @@ def test_requests_in_flight_are_answered_or_refused(nursery: Nursery, model: Pat
     tell(f"{ROUNDS} shutdowns, {len(ledger.acked)} acks")
 
 
+@pytest.mark.slow
 def test_a_connection_during_shutdown_is_closed(nursery: Nursery, model: Path) -> None:
     ledger = Ledger()
     with forked_service(nursery, model, LATE + slow_commits(1, model.with_name("commits"))) as service:

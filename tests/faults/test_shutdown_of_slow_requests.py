@@ -19,6 +19,7 @@ import pytest
 from faults.harness import TOKEN, Service, client_of, command_code, forked, forked_service, service_arguments
 from faults.ledger import Ledger, check_ledger
 from faults.nursery import Nursery
+from support.tiers import few
 from support.worst import JSON, LINES, Request, send
 
 LONGEST = 10.0  # seconds
@@ -108,16 +109,18 @@ def test_every_route_has_a_case(nursery: Nursery, model: Path) -> None:
     assert described == {name.partition(",")[0] for name in CASES} - {"openapi"} | AT_ONCE
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", few(CASES, quick=4))
 def test_a_slow_request_does_not_delay_the_shutdown(nursery: Nursery, model: Path, name: str) -> None:
     assert seconds_to_end(nursery, model, CASES[name], IMPATIENT) < LONGEST
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["categorize, explained", "correct"])
 def test_the_shutdown_takes_at_most_ten_seconds(nursery: Nursery, model: Path, name: str) -> None:
     assert seconds_to_end(nursery, model, CASES[name]) < LONGEST
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("slow", "patch"), [("thresher.journal.journaled_model:JournaledModel.write_model", IMPATIENT), ("os:fsync", "")]
 )

@@ -8,23 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from faults.harness import (
-    Running,
-    client_of,
-    command_code,
-    forked,
-    forked_service,
-    number_of,
-    service_arguments,
-    tell,
-)
+from faults.harness import Running, client_of, command_code, forked, forked_service, service_arguments, tell
 from faults.ledger import Ledger, check_ledger
 from faults.nursery import Nursery
 from support.command_line import said, thresher
+from support.tiers import number_of
 from thresher.journal.journal import Journal
 from thresher.journal.journaled_model import JournaledModel, journal_folder
 
-ROUNDS = number_of("THRESHER_STARTS", 50)
+ROUNDS = number_of("THRESHER_STARTS", 50, quick=5)
 CORRECTION = {"text": "crude oil", "accept": ["energy"]}
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from faults.harness import number_of, tell
+from faults.harness import tell
 from fuzz import mutants
 from fuzz.models import contents_of
 from support.paths import TESTS
+from support.tiers import number_of
 
 AT_ONCE = 25_000  # mutants that one process reads
 
@@ -32,7 +33,7 @@ def read_in_process(first: int, last: int, folder: Path, patch: str = "", **envi
 
 
 def test_a_mutant_is_refused_or_works(tmp_path: Path) -> None:
-    first, count = number_of("THRESHER_SEED", 0), number_of("THRESHER_MUTANTS", 2000)
+    first, count = number_of("THRESHER_SEED", 0), number_of("THRESHER_MUTANTS", 2000, quick=200)
     bounds = [*range(first, first + count, AT_ONCE), first + count]
     found = [read_in_process(a, b, tmp_path) for a, b in pairwise(bounds)]
     if count > AT_ONCE:  # compiling the kernels so that they look after their bounds takes a minute

@@ -6,12 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from faults.harness import TOKEN, Service, client_of, number_of, started_service, tell
+from faults.harness import TOKEN, Service, client_of, started_service, tell
 from faults.ledger import begin_model, replayed_digest
 from support.paths import TESTS
+from support.tiers import number_of
 from thresher.journal.journaled_model import JournaledModel
 
-EXAMPLES, SEED = number_of("THRESHER_EXAMPLES", 200), number_of("THRESHER_SEED", 1)
+EXAMPLES, SEED = number_of("THRESHER_EXAMPLES", 200, quick=15), number_of("THRESHER_SEED", 1)
 
 
 def asked(service: Service, folder: Path, *more: str) -> "subprocess.CompletedProcess[str]":

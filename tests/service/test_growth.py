@@ -139,6 +139,7 @@ def test_the_cost_of_a_body_grows_as_it_does(grown: Service, name: str) -> None:
     assert is_linear(costs)
 
 
+@pytest.mark.slow
 def test_the_cost_of_a_request_without_a_body_grows_with_the_journal(tmp_path: Path) -> None:
     costs: dict[str, list[float]] = {name: [] for name in STATES | CHANGES}
     with ExitStack() as stack:

@@ -13,14 +13,14 @@ from urllib.parse import quote
 
 import pytest
 
-from faults.harness import number_of
 from support.bad_bodies import BODIES, CORRECTION, MARKER
 from support.served import LINES, SHARED, TOKENS, Served, all_at_once, check_problem, new_model, request, served
+from support.tiers import number_of
 from thresher.journal.journaled_model import JournaledModel, journal_folder
 from thresher.web import guards, server
 from thresher.web.guards import MAX_HEAD_BYTES, MAX_HEADERS
 
-REPEATS = number_of("THRESHER_REPEATS", 2000)
+REPEATS = number_of("THRESHER_REPEATS", 2000, quick=200)
 JSON = {"Content-Type": "application/json"}
 
 

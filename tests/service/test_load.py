@@ -58,6 +58,7 @@ def test_the_worst_requests_do_not_delay_others(loaded: Service, name: str) -> N
     assert peak_memory(loaded) - before < MOST_MEMORY
 
 
+@pytest.mark.slow
 def test_many_explanations_do_not_delay_small_requests(loaded: Service) -> None:
     """More than there are threads for it; what is asked meanwhile has threads of its own."""
     slow = post("/v1/categorize", {"documents": [TEXT * 4] * 100, "explain": True})

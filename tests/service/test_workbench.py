@@ -161,6 +161,7 @@ def test_a_reader_looks_and_cannot_correct(browser: Any, desk: Served) -> None:
 # -- categorize --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick
 def test_a_text_is_ranked_and_its_words_light_up(page: Page, desk: Served) -> None:
     page.go("categorize", "#text")
     page["#text"].fill(LAMP)
@@ -176,6 +177,7 @@ def test_a_text_is_ranked_and_its_words_light_up(page: Page, desk: Served) -> No
     assert page["#lit"].text_content() == first == LAMP
 
 
+@pytest.mark.quick
 def test_one_key_corrects_and_another_undoes(page: Page, desk: Served) -> None:
     before = desk.digest
     page.go("categorize", "#text")

@@ -1,6 +1,6 @@
 """Runs the commands of the documents in a terminal, and compares or rewrites what they print.
 
-python tests/support/console_blocks.py    # rewrites the outputs in the documents, and copies the README's from there
+python tests/support/console_blocks.py    # rewrites the outputs in the documents
 
 A block of ```console holds commands after "$ " and what each prints; a command that ends in a backslash goes on after
 "> ". A line "..." stands for any lines, and times and sizes of files may differ. A command that ends in "&" goes on
@@ -25,9 +25,10 @@ from thresher.cli.app import VERBS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-HOW_TO = [*(DOCS / "how-to" / f"{verb.__name__}.md" for verb in VERBS), DOCS / "how-to" / "reproduce.md"]
+HOW_TO = [*(DOCS / "how-to" / f"{verb}.md" for verb in VERBS), DOCS / "how-to" / "reproduce.md"]
 HOW_TO += [DOCS / "command-line.md"]
-WALKS = [HOW_TO, [DOCS / "tutorial.md"]]  # each in a folder of its own, its pages one after the other
+# Each in a folder of its own, its pages one after the other.
+WALKS = [HOW_TO, [DOCS / "tutorial.md"], [ROOT / "README.md"]]
 WIDTH, PORT = 100, "8765"
 QUIET, PATIENCE = 0.5, 60  # seconds without a line that end what a command in the background says; and to wait for it
 _BLOCK = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
@@ -162,16 +163,6 @@ def _as_block(command: Command) -> str:
     return "\n".join(["$ " + command.line.replace("\n", "\n> "), *command.printed]) + "\n"
 
 
-def copied(document: str, pages: list[str]) -> str:
-    """Return a document whose commands have the outputs that they have in pages."""
-    known = {command.line: command for page in pages for command in commands(page)}
-
-    def renewed(block: re.Match[str]) -> str:
-        return "".join(_as_block(known[command.line]) for command in _in_block(block[0]))
-
-    return _BLOCK.sub(renewed, document)
-
-
 @contextmanager
 def new_walk() -> Iterator[Walk]:
     """Give a walk in a new folder."""
@@ -185,8 +176,6 @@ def main() -> None:
         with new_walk() as walk:
             for page in pages:
                 page.write_text(rewritten(page.read_text(), walk))
-    readme = ROOT / "README.md"
-    readme.write_text(copied(readme.read_text(), [page.read_text() for pages in WALKS for page in pages]))
 
 
 if __name__ == "__main__":
