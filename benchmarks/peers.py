@@ -175,6 +175,14 @@ def fasttext_ova(n_words: int) -> Train:
     return train
 
 
+def train_fasttext_file(lines: Any, truth: Truth, path: Path) -> None:
+    """Train fastText on words and write its model file."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "train.txt")
+        source.write_text("\n".join(map(_fasttext_line, lines, truth)), encoding="utf-8")
+        _train_fasttext(source, 1).save_model(str(path))
+
+
 def _fasttext_line(line: str, row: Truth) -> str:
     # A text without labels is passed over in training; with one of its own it is a negative of all the others.
     numbers = np.flatnonzero(row).tolist() or [len(row)]
@@ -203,13 +211,9 @@ def vowpal_wabbit(rows: Any, truth: Truth) -> Score:
     from vowpalwabbit import Workspace
 
     n_categories, real = truth.shape[1], np.flatnonzero(truth.any(axis=0))
-    bits = min(max(int(np.ceil(np.log2(rows.shape[1] * n_categories))) + 1, 18), 26)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder)
-        path.joinpath("train.txt").write_text("\n".join(_vowpal_lines(rows, truth)) + "\n", encoding="utf-8")
-        files = f"-d {path / 'train.txt'} -k --cache_file {path / 'cache'} -f {path / 'model'}"
-        Workspace(f"--quiet --multilabel_oaa {n_categories} -b {bits} {VOWPAL_WABBIT} {files}").finish()
-        model = Workspace(f"--quiet -t -i {path / 'model'} --probabilities --loss_function logistic")
+        train_vowpal_file(rows, truth, Path(folder, "model"))
+        model = Workspace(f"--quiet -t -i {Path(folder, 'model')} --probabilities --loss_function logistic")
 
     def score(others: Any) -> Floats:
         probabilities = np.array(
@@ -219,6 +223,19 @@ def vowpal_wabbit(rows: Any, truth: Truth) -> Score:
         return all_columns(np.log(chances / (1 - chances))[:, real], real, truth)
 
     return score
+
+
+def train_vowpal_file(rows: Any, truth: Truth, path: Path) -> None:
+    """Train Vowpal Wabbit and write its model file."""
+    from vowpalwabbit import Workspace
+
+    n_categories = truth.shape[1]
+    bits = min(max(int(np.ceil(np.log2(rows.shape[1] * n_categories))) + 1, 18), 26)
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "train.txt")
+        source.write_text("\n".join(_vowpal_lines(rows, truth)) + "\n", encoding="utf-8")
+        files = f"-d {source} -k --cache_file {Path(folder, 'cache')} -f {path}"
+        Workspace(f"--quiet --multilabel_oaa {n_categories} -b {bits} {VOWPAL_WABBIT} {files}").finish()
 
 
 def _vowpal_lines(rows: Any, truth: Truth | None = None) -> list[str]:
