@@ -62,6 +62,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if not tiers.is_quick({mark.name for mark in item.iter_markers()})]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
+    items.sort(key=lambda item: tiers.rank(tiers.group_of(item.path)))
 
 
 class Compilations(event.Listener):  # type: ignore[misc, unused-ignore]

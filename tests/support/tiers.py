@@ -31,6 +31,7 @@ GROUPS = {
     "reproduction/": "research",
 }
 IN_QUICK = ("faults", "fuzz")  # they count by `number_of`
+LONGEST_FIRST = ("contracts", "packaging", "schema", "cluster", "browser", "documents")
 
 
 def number_of(variable: str, full: int, *, quick: int | None = None) -> int:
@@ -48,6 +49,11 @@ def group_of(path: Path) -> str | None:
     """Return the marker of the group that a test file is in."""
     place = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else ""
     return next((mark for start, mark in GROUPS.items() if place.startswith(start)), None)
+
+
+def rank(group: str | None) -> int:
+    """Return the place of a group in a run: those with long tests come first, so that none is left at the end."""
+    return LONGEST_FIRST.index(group) if group in LONGEST_FIRST else len(LONGEST_FIRST)
 
 
 def is_quick(marks: set[str]) -> bool:
