@@ -14,6 +14,7 @@ import time
 import tracemalloc
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -414,7 +415,8 @@ def test_a_bomb_of_many_small_members_is_refused(kind: str) -> None:
 @pytest.mark.parametrize("kind", PACKERS)
 def test_ordinary_text_in_many_small_members_is_read(kind: str) -> None:
     lines = [f"line {i}: the harvest was good\n".encode() for i in range(5000)]
-    packed = b"".join(map(PACKERS[kind], lines))
+    pack = partial(lzma.compress, preset=0) if kind == "xz" else PACKERS[kind]  # others take 94 MB for each member
+    packed = b"".join(map(pack, lines))
     assert "".join(f"{text}\n" for text in texts(io.BytesIO(packed))).encode() == b"".join(lines)
 
 
