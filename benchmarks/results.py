@@ -3,7 +3,7 @@
 THRESHER_DATA=FOLDER .venv/bin/python benchmarks/results.py [--markdown README.md]
 
 Accuracy and times are those of `accuracy.py`: all thresholds are tuned in the same way, and training includes that.
-The size is that of the file that each system writes: a model file, a pickle, or fastText's and Vowpal Wabbit's own.
+The size is that of the file that each system writes: a model file, a pickle, or fastText's own.
 """
 
 import argparse
@@ -20,10 +20,10 @@ from sklearn.svm import LinearSVC
 
 from accuracy import format_title, read_collection, report_on, warm_up
 from pages import write_between
-from peers import PEERS, Collection, train_fasttext_file, train_vowpal_file
+from peers import PEERS, Collection, train_fasttext_file
 from thresher import Categorizer
 
-SYSTEMS = ("default", "fast", "paper", "linearsvc", "sgd", "fasttext", "vw")
+SYSTEMS = ("default", "fast", "paper", "linearsvc", "sgd", "fasttext")
 CLASSIFIERS = {"linearsvc": LinearSVC(random_state=0), "sgd": SGDClassifier(random_state=0)}
 
 
@@ -37,7 +37,7 @@ def measure_size(system: str, data: Collection) -> int:
         path = Path(folder, "model")
         if system in PEERS:
             rows, _ = PEERS[system].read(data.train, data.truth)
-            (train_fasttext_file if system == "fasttext" else train_vowpal_file)(rows, data.truth, path)
+            train_fasttext_file(rows, data.truth, path)
         else:
             texts, categories = [one.content for one in data.train], [one.categories for one in data.train]
             Categorizer(preset=system).fit(texts, categories).save(path)

@@ -240,7 +240,7 @@ def apt(folder: Path, *arguments: str) -> str:
     state, settings = folder / "apt", folder / "apt" / "apt.conf"
     command = ["apt-get", "-qq", "-c", str(settings)]
     state.mkdir(exist_ok=True)
-    settings.write_text(SETTINGS.format(state=state, languages="; ".join(f'"{name}"' for name in LANGUAGES)))
+    settings.write_text(SETTINGS.format(own=state, languages="; ".join(f'"{name}"' for name in LANGUAGES)))
     if not list(state.glob("state/lists/*Packages*")):
         (state / "state" / "lists" / "partial").mkdir(parents=True, exist_ok=True)
         (state / "cache" / "archives" / "partial").mkdir(parents=True, exist_ok=True)
