@@ -94,7 +94,7 @@ def test_names_that_the_documents_import_are_in_the_reference() -> None:
     imported = {
         f"{module}.{name.strip()}"
         for block in blocks
-        for module, names in re.findall(r"^from (thresher\S*) import ([^(\n]+)", block, re.MULTILINE)
+        for module, names in re.findall(r"^from (thresher\S*) import ([^(#\n]+)", block, re.MULTILINE)
         for name in names.split(",")
     }
     assert imported
