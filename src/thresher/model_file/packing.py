@@ -15,7 +15,7 @@ from thresher.model.decisions import Decisions
 from thresher.model.factories import fit_to_size, new_features, new_learner
 from thresher.model.reservoir import MAX_SAMPLED, Reservoir, SampledDocument
 from thresher.model.selection import Trial
-from thresher.model.settings import CHOOSABLE, WEIGHED
+from thresher.model.settings import CHOOSABLE, WEIGHED, setting_names
 from thresher.model.state import ModelState
 from thresher.model_file.checks import MAX_COUNT, Arrays, check_arrays, require
 from thresher.model_file.header import canonical_json
@@ -23,14 +23,13 @@ from thresher.model_file.learner_packing import pack_learner, unpack_learner
 from thresher.text.analysers import Analyser
 from thresher.text.feature_checks import CONSTANT
 from thresher.text.lemmas import list_lemmatizers
-from thresher.text.token_features import gather_names
-from thresher.text.tokens import decode_names, make_tokens
+from thresher.text.tokens import decode_names, gather_names, make_tokens
 from thresher.text.vocabulary import Vocabulary
 
 # Settings of the machine, not of the model, are left out of the file and the digest. "choose" is stored elsewhere.
 UNSTORED = ("n_threads", "block_width", "choose", "memory")
 # Settings that older files lack, with their values there. Files with these values are the same as older ones.
-LATER: dict[str, Any] = {"bias": 0.0, "sparse": None}
+LATER: dict[str, Any] = {"bias": 0.0, "sparse": None, "tolerance": 0.0}
 _MAX_LINE = 600
 _BYTES_AT_ONCE = 2**22  # compared at once
 
@@ -122,7 +121,8 @@ def unpack_settings(packed: Mapping[str, Any], analyser: Any = None) -> dict[str
 
     `analyser` replaces one that was a user's function, which a file cannot hold.
     """
-    settings = LATER | dict(packed["settings"])
+    known = setting_names(packed["settings"].get("learner", ""))
+    settings = {name: value for name, value in LATER.items() if name in known} | dict(packed["settings"])
     settings["threshold_range"] = _to_tuple(settings["threshold_range"])
     settings["discard_range"] = _to_tuple(settings["discard_range"])
     if "(" in settings["analyser"] and analyser is None:

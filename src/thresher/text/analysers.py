@@ -24,6 +24,7 @@ from thresher.kernels.tokenizer import Tokens
 from thresher.text import token_features
 from thresher.text.feature_checks import CONSTANT
 from thresher.text.lemmas import WordMap, lemmatizer, noun_or_verb
+from thresher.text.token_features import RepeatedTokens
 from thresher.text.tokens import encode, tokenize
 
 Text = str | Mapping[str, str]
@@ -63,6 +64,7 @@ class Analyser:
         self._base = bases[0] if bases else None
         self._map = _make_word_map(self._base)
         self._makers = [maker for part in self.parts for maker in _list_makers(part)]
+        self._batch_makers = [maker for part in self.parts for maker in _list_makers(part, is_batch=True)]
         self._has_sentences = any(part.startswith("sets") for part in self.parts)
 
     @property
@@ -77,6 +79,9 @@ class Analyser:
 
     def __call__(self, texts: Sequence[Text], positions: bool = False) -> list[Tokens]:
         """Return the tokens of each part for all texts."""
+        return self._analyse(texts, positions, self._makers)
+
+    def _analyse(self, texts: Sequence[Text], positions: bool, makers: list[Callable[[Tokens], Any]]) -> list[Any]:
         plain_alone = type(texts[0]) is str if len(texts) == 1 else set(map(type, texts)) <= {str}
         fields = [] if plain_alone else [_check_fields(text) for text in texts]
         plain: Sequence[Any] = ["\n".join(parts.values()) for parts in fields] if fields else texts
@@ -84,11 +89,15 @@ class Analyser:
         if self.parts:
             base = self._tokenize(plain, positions or self._has_sentences)
             tokens = [base] if self._base else []
-            tokens += [make(base) for make in self._makers]
+            tokens += [make(base) for make in makers]
             if fields or "title" in self.parts:
                 tokens.append(self._field_tokens(texts, fields, positions))
         tokens += [_call_function(function, plain) for function in self.functions]
         return tokens
+
+    def analyse_batch(self, texts: Sequence[Text]) -> list[Tokens | RepeatedTokens]:
+        """Return the same as a call without positions; pieces of words are cut once for each distinct word."""
+        return self._analyse(texts, False, self._batch_makers)
 
     def _tokenize(self, texts: Sequence[str], positions: bool) -> Tokens:
         tokens = tokenize(texts, positions)
@@ -152,8 +161,8 @@ def _make_word_map(base: str | None) -> WordMap | None:
     return None
 
 
-def _list_makers(part: str) -> list[Callable[[Tokens], Tokens]]:
-    """Return the functions that make the tokens of a part from words."""
+def _list_makers(part: str, is_batch: bool = False) -> list[Callable[[Tokens], Any]]:
+    """Return the functions that make the tokens of a part from words, of a batch of documents or of any."""
     name, *numbers = re.split("[:-]", part)
     if name == "ngrams":
         return [partial(token_features.make_ngrams, n=n) for n in range(2, int(numbers[0]) + 1)]
@@ -162,7 +171,8 @@ def _list_makers(part: str) -> list[Callable[[Tokens], Tokens]]:
     if name == "sets":
         return [partial(token_features.make_word_sets, within=numbers[0])]
     if name == "chars":
-        return [partial(token_features.cut_pieces, low=int(numbers[0]), high=int(numbers[1]))]
+        cut = token_features.cut_repeated_pieces if is_batch else token_features.cut_pieces
+        return [partial(cut, low=int(numbers[0]), high=int(numbers[1]))]
     return []
 
 

@@ -84,6 +84,17 @@ def decode_names(letters: NDArray[np.uint8], stops: NDArray[np.int64]) -> list[s
     return [data[start:stop].decode() for start, stop in itertools.pairwise(bounds)]
 
 
+def gather_names(
+    letters: NDArray[np.uint8], stops: NDArray[np.int64], chosen: NDArray[np.integer]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the chosen ones of concatenated names, concatenated in that order."""
+    starts = np.where(chosen > 0, stops[chosen - 1], 0)
+    lengths = stops[chosen] - starts
+    ends = np.cumsum(lengths)
+    places = np.repeat(starts - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)
+    return letters[places], ends
+
+
 def locate_bytes(text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return, for each byte that `encode` makes of a text, where its character starts and ends in the text.
 

@@ -19,8 +19,7 @@ from thresher.kernels.hash_table import (
     number_and_count,
 )
 from thresher.kernels.tokenizer import Tokens
-from thresher.text.token_features import gather_names
-from thresher.text.tokens import decode_names
+from thresher.text.tokens import decode_names, gather_names
 
 _FIRST_ROOM = 1024
 # Drawn for each process, so that nobody can prepare names that collide.
