@@ -47,7 +47,7 @@ from thresher.metrics.significance import Interval, bootstrap_interval
 from thresher.model.factories import new_learner
 from thresher.model.presets import PRESETS
 from thresher.model.settings import ModelSettings
-from thresher.model.threshold_tuning import tune_on_folds
+from thresher.model.threshold_tuning import train_and_tune
 from thresher.rows.folds import assign_folds
 from thresher.rows.labels import as_truth, number_categories
 
@@ -322,9 +322,11 @@ def _fitting(settings: ModelSettings, rows: Any, truth: Truth, thresholds: bool 
     labels = list_labels(truth)
 
     def run() -> None:
+        learner = new_learner(settings)
         if thresholds:
-            tune_on_folds(settings, rows, labels, truth.shape[1])
-        new_learner(settings).fit(rows, labels, n_categories=truth.shape[1])
+            train_and_tune(settings, learner, rows, labels, truth.shape[1])
+        else:
+            learner.fit(rows, labels, n_categories=truth.shape[1])
 
     return run
 

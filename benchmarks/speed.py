@@ -21,15 +21,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from accuracy import collection_of, truth_of
+from accuracy import collection_of, read_collection, truth_of
 from interleaving import time_interleaved
 from pages import write_between
-from peers import PEERS, Collection
+from peers import PEERS, Collection, tune
+from synthetic_documents import draw, reuters
 from thresher import Categorizer
 from thresher.datasets.document import Document
 from thresher.datasets.reader import read_documents
 from thresher.learners.dense_weights import DenseWeights
 from thresher.metrics import Counts
+from thresher.model.selection import PAIRS_AND_LETTERS, describe_settings
 from thresher.text.tokens import tokenize
 from thresher.text.vectorizer import TextFeatures
 
@@ -37,7 +39,8 @@ REPEATS = 4  # of the texts to predict, so that the start of threads does not co
 SLOW = ("fasttext", "vw")  # timed once
 TRAINED = ("sgd", "linearsvc", *SLOW)
 STREAMED, BY_RIVER = 3000, 150  # documents of the stream
-PARTS = ("features", "training", "prediction", "stream", "memory")
+PARTS = ("features", "training", "default", "prediction", "stream", "memory")
+LONG_TEXTS, LONG = 7200, 190  # documents, five sixths of them to train, and their words
 
 
 class Row(NamedTuple):
@@ -132,6 +135,64 @@ def theirs(name: str, data: Collection) -> Any:
     return PEERS[name].train(rows, data.truth)(read(data.test)) > 0
 
 
+# -- the default, from raw text to decisions ---------------------------------------------------------------------------
+
+
+def default(_: Collection, rounds: int) -> list[str]:
+    """Time the default on several collections next to what users would otherwise write, from raw text to decisions.
+
+    SGD has its usual settings and thresholds; LinearSVC's thresholds are tuned by five-fold cross-validation, once.
+    """
+    lines = [
+        "**The default preset, from raw text to decisions on the test documents, in seconds**\n",
+        "| collection | documents to train | `default` | tf-idf + SGD | × | tf-idf + LinearSVC, tuned | × | chosen |",
+        "|---|---:|---:|---:|---:|---:|---:|---|",
+    ]
+    for data in (*map(read_whole, ("modapte90", "aptemod", "debtags")), long_texts()):
+        chosen: list[str] = []
+        gc.collect()
+        gc.freeze()
+        systems = {"default": partial(decide_by_default, data, chosen), "sgd": partial(theirs, "sgd", data)}
+        seconds = {name: median(times) for name, times in time_interleaved(systems, rounds).items()}
+        seconds["svm"] = time_interleaved({"svm": partial(tuned, "linearsvc", data)}, 1, warm_up=False)["svm"][0]
+        own, sgd, svm = (seconds[name] for name in ("default", "sgd", "svm"))
+        size = f"{len(data.train):,}"
+        cells = f"{own:.2f} | {sgd:.2f} | {sgd / own:.2f} | {svm:.2f} | {svm / own:.1f} | {chosen[-1]}"
+        lines.append(f"| {data.name} | {size} | {cells} |")
+        print(lines[-1], flush=True)
+    return [*lines, ""]
+
+
+def read_whole(name: str) -> Collection:
+    """Return a collection with its test documents."""
+    return read_collection(name, argparse.Namespace(limit=None, one_text=False, validation=False))
+
+
+def long_texts() -> Collection:
+    """Return documents of about 190 words in 23 categories, drawn from Reuters' statistics."""
+    drawn = draw(reuters(), 4 * LONG_TEXTS, 23)
+    texts = [(" ".join(text for text, _ in four), four[0][1]) for four in zip(*[drawn] * 4, strict=True)]
+    texts = [(" ".join(text.split()[:LONG]), labels) for text, labels in texts]
+    documents = [Document(text, tuple(labels)) for text, labels in texts]
+    share = 5 * len(documents) // 6
+    return collection_of("long texts, drawn", documents[:share], documents[share:])
+
+
+def decide_by_default(data: Collection, chosen: list[str]) -> None:
+    """Train the default preset and decide the test documents; append what the trials chose."""
+    model = Categorizer()
+    model.fit([document.content for document in data.train], [document.categories for document in data.train])
+    model.decide([document.content for document in data.test])
+    chosen.append(describe_settings(model.chosen) or "words")
+
+
+def tuned(name: str, data: Collection) -> Any:
+    """Train a peer with thresholds tuned by cross-validation, and decide the test documents."""
+    rows, read = PEERS[name].read(data.train, data.truth)
+    decisions = tune(PEERS[name].train, rows, data.truth)
+    return decisions.accept(PEERS[name].train(rows, data.truth)(read(data.test)).astype(np.float32))
+
+
 # -- prediction --------------------------------------------------------------------------------------------------------
 
 
@@ -141,8 +202,10 @@ def prediction(data: Collection, rounds: int) -> Table:
     labels = [document.categories for document in data.train]
     models = {
         preset: Categorizer(preset=preset, n_threads=1).fit([document.text for document in data.train], labels)
-        for preset in ("paper", "fast")
+        for preset in ("paper", "fast", "default")
     }
+    letters = Categorizer(analyser=PAIRS_AND_LETTERS, n_threads=1)
+    models["letters"] = letters.fit([document.text for document in data.train], labels)
     fast, lines = train_fasttext(data), [text.replace("\n", " ") for text in texts]
     vectorizer, classifier = train_sgd(data)
     peer = "fastText, labels"
@@ -156,6 +219,8 @@ def prediction(data: Collection, rounds: int) -> Table:
             "thresher paper, all scores": lambda: models["paper"].decision_function(texts),
             "thresher fast, labels": lambda: models["fast"].predict(texts),
             "thresher fast, all scores": lambda: models["fast"].decision_function(texts),
+            "thresher default, labels": lambda: models["default"].predict(texts),
+            "thresher default with pairs and letters, labels": lambda: models["letters"].predict(texts),
         },
         rounds,
     )
