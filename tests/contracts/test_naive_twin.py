@@ -2,6 +2,7 @@
 
 from itertools import cycle, product
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,6 +24,7 @@ from support.problems import (
 from thresher import Labels
 from thresher.kernels.compiler import COMPILED
 from thresher.learners import training
+from thresher.rows.labels import as_labels
 
 EXAMPLES = 150 if COMPILED else 30
 # Eleven layouts, a number that shares no factor with those of the switches: each meets every switch either way.
@@ -52,6 +54,27 @@ def test_any_problem_equals_the_naive_twin(
 ) -> None:
     learner, twin = fit_both(name, choice | {"block_width": layout[0], "n_threads": layout[1]}, problem)
     assert_equals_twin(learner, problem, twin)
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(choices(), problems(), st.sampled_from(LAYOUTS), st.data())
+def test_scores_of_folds_that_are_held_out_equal_the_naive_twin(
+    choice: dict[str, object], problem: Problem, layout: tuple[int | None, int], data: st.DataObject
+) -> None:
+    """The folds change nothing else, and any rows may have none."""
+    name, own = "RegularizedWinnow", choice | {"average": False, "block_width": layout[0], "n_threads": layout[1]}
+    n_rows = len(problem.documents)
+    folds = data.draw(st.lists(st.integers(-1, 2), min_size=n_rows, max_size=n_rows))
+    learner, _ = fit_both(name, own, problem)
+    weights, settings = learner.weights_, learner.get_params()
+    strong, labels = learner.strengths(problem.rows), as_labels(problem.labels, n_rows)
+    scores = learner.fit_rows(strong, labels, problem.n_categories, folds=np.array(folds, dtype=np.int8))
+    twin = naive.Learner(name, settings)
+    twin.fit(problem.documents, problem.labels, problem.n_features, problem.n_categories, folds=folds)
+    assert_same_bits(learner.weights_, weights)
+    chosen = [i for i in range(n_rows) if folds[i] >= 0]
+    expected = np.array([[own[i] for own in twin.held_out] for i in chosen], dtype=np.float32)
+    assert_same_bits(scores, expected.reshape(len(chosen), problem.n_categories))
 
 
 @settings(max_examples=EXAMPLES, deadline=None)

@@ -153,10 +153,30 @@ def rewritten(document: str, walk: Walk) -> str:
     def written(command: Command) -> str:
         code, printed = walk.run(command.line)
         assert code == 0, command.line
-        shown = command.printed if agrees(command.printed, [line for line in printed if line]) else printed
+        lines = [line for line in printed if line]
+        shown = command.printed if agrees(command.printed, lines) else shortened(lines, command.printed)
         return _as_block(command._replace(printed=[line for line in shown if line]))
 
     return _BLOCK.sub(renewed, document)
+
+
+def shortened(printed: list[str], before: list[str]) -> list[str]:
+    """Return the printed lines with what a document left out before, by the first words of those that it showed.
+
+    >>> shortened(["a 1", "b 2", "c 3", "d 4"], ["a 0", "...", "d 0"])
+    ['a 1', '...', 'd 4']
+    """
+    shown, place = list[str](), 0
+    for line in before if "..." in before else printed:
+        if line == "...":
+            shown.append(line)
+            continue
+        places = [i for i in range(place, len(printed)) if printed[i].split()[:1] == line.split()[:1]]
+        if not places:
+            return printed
+        shown.append(printed[places[0]])
+        place = places[0] + 1
+    return shown
 
 
 def _as_block(command: Command) -> str:

@@ -5,6 +5,7 @@ by operation, so that the kernels can be held to the same bits.
 """
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from decimal import Decimal
 from math import factorial
 from typing import Any
@@ -159,9 +160,17 @@ class Category:
         dual = f32(0) if number is None else self.duals.get(number, f32(0))
         cap = f32(float(self.settings["positive_cap" if label > 0 else "cap"]) * times)
         change = f32(self.wanted(dual, self.score(document), label, cap) - dual)
-        if number is not None:
+        if number is not None and abs(change) < f32(self.settings["tolerance"]):
+            change = f32(0)
+        if number is not None and change != 0:
             self.duals[number] = f32(self.wanted(dual, self.score(document), label, cap))
-        for feature, strength in document.items() if change != 0 else ():
+        if change != 0:
+            self.push(document, change if label > 0 else f32(-change), revive)
+        return bool(change > 0)
+
+    def push(self, document: dict[int, np.float32], change: np.float32, revive: bool) -> None:
+        """Multiply the positive weights by e to the power of change x strength, and divide the negative ones by it."""
+        for feature, strength in document.items():
             before = float(self.weight(feature))
             if feature in self.dropped and not revive:
                 continue
@@ -169,11 +178,35 @@ class Category:
                 self.positive[feature], self.negative[feature] = self.start
             self.dropped.discard(feature)
             self.late.discard(feature)
-            factor = exponential(float(change if label > 0 else f32(-change)) * float(strength))
+            factor = exponential(float(change) * float(strength))
             self.positive[feature] = clamp(f32(self.positive[feature] * f32(factor)))
             self.negative[feature] = clamp(f32(self.negative[feature] * f32(1.0 / factor)))
             self.moment[feature] += float(self.examples - 1) * (float(self.weight(feature)) - before)
-        return bool(change > 0)
+
+    def hold_out(
+        self,
+        documents: Sequence[dict[int, np.float32]],
+        labels: Sequence[int],
+        folds: Sequence[int],
+        order: Sequence[int],
+    ) -> dict[int, np.float32]:
+        """The scores of each fold by weights without its pushes that have seen the others once more."""
+        scores: dict[int, np.float32] = {}
+        for fold in set(folds) - {-1}:
+            rest, inside = deepcopy(self), [i for i, own in enumerate(folds) if own == fold]
+            for i in inside:
+                dual = rest.duals.pop(i, f32(0))
+                if dual > 0:
+                    rest.push(documents[i], f32(-dual) if labels[i] > 0 else dual, revive=False)
+            rest.settings = {**self.settings, "rate": float(f32(f32(self.settings["rate"]) * f32(2.5)))}
+            for i in order:
+                if folds[i] != fold:
+                    rest.see_regularized(i, documents[i], labels[i])
+            scores |= {
+                i: min(rest.score(documents[i]), self.theta) if self.positives == 0 else rest.score(documents[i])
+                for i in inside
+            }
+        return scores
 
     def wanted(self, dual: np.float32, score: np.float32, label: int, cap: np.float32) -> np.float32:
         """What the dual weight becomes."""
@@ -264,6 +297,7 @@ class Learner:
         self.name, self.settings = name, settings
         self.categories: list[Category] = []
         self.mistakes: list[list[int]] = []
+        self.held_out: list[dict[int, np.float32]] = []
         self.d: float | None = None
 
     def _strengths(self, documents: Sequence[Document]) -> list[dict[int, np.float32]]:
@@ -280,6 +314,7 @@ class Learner:
         n_features: int,
         n_categories: int,
         times: Sequence[float] | None = None,
+        folds: Sequence[int] | None = None,
     ) -> "Learner":
         active = self._strengths(documents)
         self.d = self._measure(active)
@@ -291,6 +326,8 @@ class Learner:
             category.grow(n_features, late=self.settings["sparse"])
             truth = [1 if c in row else -1 for row in labels]
             self.mistakes.append(category.run(active, truth, times or [1.0] * len(documents), orders))
+            if folds is not None:
+                self.held_out.append(category.hold_out(active, truth, folds, orders[0]))
             if self.settings["sparse"]:
                 category.forget_dropped()
             self.categories.append(category)

@@ -131,6 +131,7 @@ def choices(draw: st.DrawFn) -> dict[str, Any]:
         "discard_by_pass": draw(st.integers(1, 4)),
         "discard_final": draw(st.booleans()),
         "late_start": draw(st.sampled_from(("initial", "zero"))),
+        "tolerance": draw(st.sampled_from((0.0, 0.05, 0.5))),
     }
 
 

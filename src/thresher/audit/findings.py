@@ -199,6 +199,8 @@ def audit(
     """
     training, held_out = list(documents), list(test or ())
     chosen = ModelSettings.complete(preset, {"max_passes": PASSES} | settings | {"folds": folds, "seed": seed})
+    if chosen.learner == "regularized-winnow" and "tolerance" not in settings:
+        chosen = chosen.replace({"tolerance": 0.0})  # a doubtful label is found by the small moves too
     named = _category_sets(training)
     texts = [document.content for document in training + held_out]
     links, empty = _find_near_duplicates(texts, chosen.parameters.n_threads, progress)

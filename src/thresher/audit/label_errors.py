@@ -147,7 +147,7 @@ def _find_worst(suspicions: Scores) -> Truth:
 def _judge_twice(settings: ModelSettings, collection: Collection, report: Report | None) -> tuple[Scores, Doubts]:
     """Return held-out scores and doubts after two rounds; the second does not learn from the worst of the first."""
     rows, labels, truth = collection
-    score_fold = make_local_scorer(settings, rows, labels, truth.shape[1])
+    score_fold = make_local_scorer(lambda: new_learner(settings), rows, labels, truth.shape[1])
     scores = held_out_scores(settings.folds, truth, np.arange(len(labels)), score_fold, report)
     worst = _find_worst(_compute_suspicions(scores, truth, settings.parameters.theta))
     return _judge_again(settings, collection, worst, report)

@@ -20,14 +20,13 @@ from thresher.errors import TextError
 from thresher.kernels.csr import Rows
 from thresher.kernels.mistake_driven import Examples
 from thresher.learners.dense_weights import MAX_BLOCK_WIDTH
-from thresher.learners.sparse_weights import LearnerWeights
-from thresher.learners.training import GROUP_WEIGHTS, History, Plan, join_groups
+from thresher.learners.training import GROUP_WEIGHTS, Plan, TrainedAll, join_groups
 from thresher.model.factories import fit_to_size, new_features, new_learner
 from thresher.model.fitting import FittedParts, install
 from thresher.model.reservoir import MAX_SAMPLED, Reservoir, copy_row
 from thresher.model.selection import NO_CHOICE, choose_settings
 from thresher.model.settings import WEIGHED, ModelSettings
-from thresher.model.threshold_tuning import tune_on_folds
+from thresher.model.threshold_tuning import train_and_tune
 from thresher.rows.labels import make_labels
 from thresher.support.progress import Report
 from thresher.text.analysers import Text
@@ -113,11 +112,10 @@ class _Fit:
         strong = self._make_strengths(settings, n_features, sizes, idf)
         shared_arrays.write_labels(self.folder, "labels", make_labels(labels))
         score_fold = partial(self._score_fold, settings, n_features, len(names))
-        decisions = tune_on_folds(
-            settings, strong, labels, len(names), self.progress, choice.held_out, score_fold=score_fold
-        )
         learner = new_learner(settings.replace({"n_threads": self.model.state.settings.parameters.n_threads}))
-        learner.fit_rows(strong, make_labels(labels), len(names), train=self._train)
+        decisions = train_and_tune(
+            settings, learner, strong, labels, len(names), self.progress, self._train, score_fold
+        )
         install(self.model.state, FittedParts(features, learner, names, choice, decisions, idf, reservoir))
         return self.model
 
@@ -182,7 +180,7 @@ class _Fit:
         size = max(-(-wanted // GROUP) * GROUP, GROUP)
         return [(first, min(first + size, n_categories)) for first in range(0, n_categories, size)]
 
-    def _train(self, examples: Examples, plan: Plan, n_threads: int, report: Any) -> tuple[LearnerWeights, History]:
+    def _train(self, examples: Examples, plan: Plan, n_threads: int, report: Any) -> TrainedAll:
         n_features, memory = examples.rows.n_features, self.model.state.settings.memory
         work = [
             (tasks.train_categories, self.folder, n_features, memory, examples.steps, plan, first, last)

@@ -39,7 +39,7 @@ class Rule(NamedTuple):
     """The update rule of a learner: which scores are mistakes, and the starting weights.
 
     A positive is a mistake at a score <= `high`, a negative at a score >= `low`. `revive` lets discarded features come
-    back. Only Regularized Winnow uses `rate`.
+    back. Only Regularized Winnow uses `rate`, and `tolerance`: a dual weight that would move by less stays as it is.
     """
 
     learner: int
@@ -49,6 +49,7 @@ class Rule(NamedTuple):
     initial_negative: np.float32
     revive: bool
     rate: np.float32
+    tolerance: np.float32
 
 
 class Steps(NamedTuple):

@@ -169,6 +169,38 @@ def write_scores_before(scores: NDArray[np.float32], row: int, first: int, score
 
 
 @kernel
+def take_back(
+    examples: Examples,
+    chosen: NDArray[np.int64],
+    rule: Rule,
+    block: int,
+    width_tag: tuple[int, ...],
+    weights: Weights,
+    duals: NDArray[np.float32],
+) -> None:
+    """Take the pushes of the chosen rows back, as if their dual weights had stayed 0; writes weights and `duals`."""
+    indptr, indices, strengths, _ = examples.rows
+    block_weights, first = get_block(weights, block), block * len(width_tag)
+    targets = np.empty(len(width_tag), dtype=np.int8)
+    every = np.ones(len(width_tag), dtype=np.bool_)
+    longest = find_longest_row(indptr, chosen)
+    rounded, factors = np.empty(longest, dtype=np.float64), np.empty(longest, dtype=np.float64)
+    for row in chosen:
+        if not has_dual_weight(duals[row], width_tag):
+            continue
+        start, stop = indptr[row], indptr[row + 1]
+        set_targets(examples.labels, row, first, every, targets)
+        for lane in range(len(width_tag)):
+            if duals[row, lane] > 0:
+                change, size = -duals[row, lane], stop - start
+                duals[row, lane] = 0
+                write_factors(
+                    strengths[start:stop], change if targets[lane] > 0 else -change, rounded[:size], factors[:size]
+                )
+                push_features(indices[start:stop], factors[:size], lane, 0, rule, block_weights)
+
+
+@kernel
 def learn_blocks(
     examples: Examples,
     order: NDArray[np.int64],
@@ -182,6 +214,29 @@ def learn_blocks(
     for block in range(weights.weight.shape[0]):
         duals = np.zeros((n_duals, len(lanes.width_tag)), dtype=np.float32)
         learn_rows(examples, order, rule, block, lanes, weights, duals, scores_before)
+
+
+@kernel
+def score_block(
+    rows: Rows,
+    chosen: NDArray[np.int64],
+    places: NDArray[np.int64],
+    block: int,
+    width_tag: tuple[int, ...],
+    weight: NDArray[np.float32],
+    scores: NDArray[np.float32],
+) -> None:
+    """Write the scores of the chosen rows for one block of categories into `scores`, each at its place."""
+    indptr, indices, strengths, _ = rows
+    width, first = len(width_tag), block * len(width_tag)
+    last = min(first + width, scores.shape[1])
+    total = np.empty(width, dtype=np.float32)
+    block_weight = weight[block]
+    for i in range(len(chosen)):
+        row = chosen[i]
+        score_lanes(indices, strengths, indptr[row], indptr[row + 1], block_weight, width_tag, total)
+        for category in range(first, last):
+            scores[places[i], category] = total[category - first]
 
 
 @kernel

@@ -19,8 +19,8 @@ _MAX_EXPONENT = 40.0  # keeps products with a weight within float32
 def move_dual_weight(dual: np.float32, score: np.float32, is_positive: bool, rule: Rule, cap: np.float32) -> np.float32:
     """Return a document's dual weight for a category after it was seen with a score."""
     gap = rule.high - score if is_positive else score - rule.low
-    moved = dual + rule.rate * gap
-    return min(max(moved, np.float32(0)), cap)
+    moved = min(max(dual + rule.rate * gap, np.float32(0)), cap)
+    return moved if abs(moved - dual) >= rule.tolerance else dual
 
 
 @kernel

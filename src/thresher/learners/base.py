@@ -17,10 +17,10 @@ from thresher.learners.dense_weights import DenseWeights
 from thresher.learners.mistake_rule import MistakeRule
 from thresher.learners.sparse_weights import LearnerWeights, SparseWeights
 from thresher.learners.training import (
-    History,
     Plan,
     Progress,
     Report,
+    TrainedAll,
     Training,
     train_once,
     train_sparse,
@@ -30,7 +30,7 @@ from thresher.rows.validation import as_rows, check_numbers, to_strengths
 from thresher.support.parallel import count_threads
 from thresher.support.settings import MAX_NUMBER, document_settings
 
-Train = Callable[[Examples, Plan, int, Report | None], tuple[LearnerWeights, History]]
+Train = Callable[[Examples, Plan, int, Report | None], TrainedAll]
 
 
 @document_settings
@@ -92,7 +92,8 @@ class MistakeDrivenLearner(MistakeRule):
         """
         self.check_parameters()
         strong, judged, times = self._check_input(rows, labels, row_weight)
-        return self._fit(strong, judged, times, n_categories, progress)
+        self._fit(strong, judged, times, n_categories, progress)
+        return self
 
     def fit_rows(
         self,
@@ -101,13 +102,16 @@ class MistakeDrivenLearner(MistakeRule):
         n_categories: int,
         progress: Report | None = None,
         train: Train | None = None,
-    ) -> Self:
+        folds: NDArray[np.int8] | None = None,
+    ) -> NDArray[np.float32]:
         """Train from the start on `rows` of strengths, which are known to be valid like their `labels`.
 
-        `n_categories` and `progress` are those of `fit`. `train` replaces the function that makes the passes.
+        `n_categories` and `progress` are those of `fit`. `train` replaces the function that makes the passes. `folds`
+        holds the number of each row's fold, or -1. Return the scores of the rows with a fold by weights that have not
+        learned from it (see `Training`); only learners that `can_hold_out` take folds.
         """
         self.check_parameters()
-        return self._fit(rows, labels, np.ones(1), n_categories, progress, train)
+        return self._fit(rows, labels, np.ones(1), n_categories, progress, train, folds)
 
     def _fit(
         self,
@@ -117,24 +121,28 @@ class MistakeDrivenLearner(MistakeRule):
         n_categories: int | None,
         progress: Report | None,
         train: Train | None = None,
-    ) -> Self:
+        folds: NDArray[np.int8] | None = None,
+    ) -> NDArray[np.float32]:
         average_active = self._measure_average_active(strong)
         examples = Examples(strong, labels, self._make_steps(average_active, times))
         count = count_categories(examples.labels, n_categories, 0)
-        rule, schedule = self._make_rule(average_active, revive=False), self._make_schedule(average_active)
+        rule = self._make_rule(average_active, revive=False, tolerance=self._tolerance())
+        schedule = self._make_schedule(average_active)
         start, n_threads = self.start_weights(average_active), count_threads(self.n_threads)
         weights: LearnerWeights
         if train is not None or self.sparse:
-            plan = Plan(rule, schedule, start, count, self.sparse)
-            weights, history = (train or train_sparse)(examples, plan, n_threads, progress)
+            plan = Plan(rule, schedule, start, count, self.sparse, folds)
+            weights, history, scores = (train or train_sparse)(examples, plan, n_threads, progress)
         else:
-            weights = DenseWeights(start, examples.rows.n_features, count, self.block_width)
-            history = Training(examples, rule, schedule, weights).run(n_threads, progress)
+            weights = DenseWeights(start, examples.rows.n_features, count, self.block_width, is_filled=False)
+            training = Training(examples, rule, schedule, weights, folds=folds)
+            history, scores = training.run(n_threads, progress), training.held_out_scores
         self.average_active_, self._weights, self._online = average_active, weights, None
         self.mistakes_, self.n_passes_ = history
         self.online_mistakes_ = np.zeros(count, dtype=np.int64)
         self.positives_ = count_positives(examples.labels, count)
-        return self
+        self._limit_untaught(scores)
+        return scores
 
     def partial_fit(
         self,

@@ -72,7 +72,10 @@ class DenseWeights:
     is_sparse: ClassVar[bool] = False
     _shared = False  # whether other blocks share the memory, so that growing must allocate its own
 
-    def __init__(self, start: Start, n_features: int, n_categories: int, width: int | None = None) -> None:
+    def __init__(
+        self, start: Start, n_features: int, n_categories: int, width: int | None = None, is_filled: bool = True
+    ) -> None:
+        """Make weights; if not `is_filled`, `fill_block` must fill each block before it is used."""
         self.start = start
         self.fixed_width = width
         self.width = width or choose_width(n_categories)
@@ -80,7 +83,9 @@ class DenseWeights:
         self.n_categories = n_categories
         self.examples = np.zeros((self._count_blocks(n_categories), self.width), dtype=np.int64)
         self.weights = self._new_weights(n_features)
-        self._fill(slice(None), slice(0, n_features))
+        if is_filled:
+            self._fill(slice(None), slice(0, n_features))
+        self.is_filled = is_filled
         self._mean: list[NDArray[np.float32]] = []  # filled on first use; a new list after each change
 
     def _count_blocks(self, n_categories: int) -> int:
@@ -112,6 +117,10 @@ class DenseWeights:
             absent[blocks, features] = LATE if late else PRESENT
         if start.average:
             moment[blocks, features] = 0
+
+    def fill_block(self, block: int) -> None:
+        """Set the weights of a block that was not filled when it was made."""
+        self._fill(slice(block, block + 1), slice(0, self.n_features))
 
     def make_late(self) -> None:
         """Set every weight to 0 until its feature is met."""

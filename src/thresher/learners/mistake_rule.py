@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.csr import Rows
-from thresher.kernels.dense_weights import Rule, Steps, weight_after_one_step
+from thresher.kernels.dense_weights import REGULARIZED_WINNOW, Rule, Steps, weight_after_one_step
 from thresher.learners.dense_weights import Start
 from thresher.learners.settings import LearnerSettings
 from thresher.learners.training import Discarding, Schedule
@@ -32,6 +32,11 @@ class MistakeRule(LearnerSettings):
     def _make_steps(self, average_active: float, times: NDArray[np.float64]) -> Steps:
         raise NotImplementedError
 
+    @property
+    def can_hold_out(self) -> bool:
+        """Whether training can take back the steps of some rows at its end, which needs their dual weights."""
+        return self.rule == REGULARIZED_WINNOW and not self.average
+
     def check_parameters(self) -> None:
         """Raise a ParameterError for the first parameter that is out of range."""
         check_settings(self.get_params(), type(self))
@@ -53,16 +58,21 @@ class MistakeRule(LearnerSettings):
         late_zero = self.sparse or self.late_start == "zero"
         return Start(np.float32(positive), np.float32(negative), self.balanced, self.discard, self.average, late_zero)
 
-    def _make_rule(self, average_active: float, revive: bool) -> Rule:
+    def _make_rule(self, average_active: float, revive: bool, tolerance: float = 0.0) -> Rule:
         start, theta = self.start_weights(average_active), np.float32(self.theta)
         if self.threshold_range is None:
             low, high = np.nextafter(theta, np.float32(np.inf)), theta
         else:
             low, high = np.float32(self.threshold_range[0]), np.float32(self.threshold_range[1])
-        return Rule(self.rule, low, high, start.positive, start.negative, revive, np.float32(self._rate()))
+        rate, least = np.float32(self._rate()), np.float32(tolerance)
+        return Rule(self.rule, low, high, start.positive, start.negative, revive, rate, least)
 
     def _rate(self) -> float:
         """Return the rate of dual weights; only Regularized Winnow has them."""
+        return 0.0
+
+    def _tolerance(self) -> float:
+        """Return the smallest change of a dual weight in `fit`; only Regularized Winnow has them."""
         return 0.0
 
     def _make_schedule(self, average_active: float) -> Schedule:

@@ -206,6 +206,14 @@ class RegularizedSettings(LearnerSettings):
         metavar="X",
         group=PAPER,
     )
+    tolerance: float = setting(
+        0.0,
+        number_within(0, 1),
+        """The smallest change of a dual weight in `fit` of Regularized Winnow. It saves most of the time to leave
+        smaller ones out.""",
+        metavar="X",
+        group=PAPER,
+    )
     cap: float = setting(
         1.0, _POSITIVE, "The maximum dual weight of a negative document in Regularized Winnow.",
         metavar="X", group=PAPER,

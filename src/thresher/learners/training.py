@@ -1,6 +1,6 @@
 """Training passes: blocks on threads, in chunks that are short enough for Ctrl-C and progress reports."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, wait
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.kernels.dense_weights import REGULARIZED_WINNOW, Rule, Weights, drop_features
-from thresher.kernels.mistake_driven import Examples, Lanes, learn_rows
+from thresher.kernels.mistake_driven import Examples, Lanes, learn_rows, score_block, take_back
 from thresher.kernels.shuffle import make_state, shuffle_rows
 from thresher.learners.chunks import split_order
 from thresher.learners.dense_weights import MAX_BLOCK_WIDTH, NOT_KEPT, DenseWeights, Matrices, Start
@@ -20,6 +20,9 @@ from thresher.support.parallel import thread_pool
 _REPORT_SECONDS = 0.1
 STRETCH = 2**16
 GROUP_WEIGHTS = 2**24  # features x categories that are trained at a time with sparse weights
+# How many times faster dual weights move in the pass that makes up for a fold: with 2.5 the fold's scores are as high
+# as in cross-validation, on training documents of 11 collections (docs/decisions/22-held-out.md).
+CATCH_UP = np.float32(2.5)
 STAGE = 8  # passes of the first stage; each later stage ends after twice as many
 
 
@@ -90,14 +93,27 @@ class Training:
 
     Each category stops and discards by itself, whichever others share its block. So neither the block width nor the
     number of threads changes a bit of the result.
+
+    With `folds`, the number of each row's fold or -1, each fold is then held out in turn, for Regularized Winnow only:
+    the pushes of its rows are taken back, the others are learned in one more, faster pass, and the fold is scored. That
+    continues the training instead of starting again, as cross-validation would. The weights are restored afterwards.
+    `held_out_scores` has a row for each row with a fold, in their order.
     """
 
     def __init__(
-        self, examples: Examples, rule: Rule, schedule: Schedule, blocks: DenseWeights, first_pass: int = 1
+        self,
+        examples: Examples,
+        rule: Rule,
+        schedule: Schedule,
+        blocks: DenseWeights,
+        first_pass: int = 1,
+        folds: NDArray[np.int8] | None = None,
     ) -> None:
         self.examples, self.rule, self.schedule, self.blocks = examples, rule, schedule, blocks
         self.first_pass = first_pass
         self.n_rows = len(examples.rows.indptr) - 1
+        self.folds = np.full(self.n_rows, -1, dtype=np.int8) if folds is None else folds
+        self.held_out_scores = np.empty((np.count_nonzero(self.folds >= 0), blocks.n_categories), dtype=np.float32)
         self.n_blocks = len(blocks.examples)
         self.lanes = Lanes(
             blocks.width_tag, blocks.mask_filled_lanes(), blocks.examples, np.zeros_like(blocks.examples)
@@ -120,6 +136,7 @@ class Training:
             finally:
                 self._stopped = True
         self._report(report)
+        self.blocks.is_filled = True
         self.blocks.clear_means()
         history = self._join_history([task.result() for task in tasks])
         if last < self.schedule.max_passes and self.lanes.learning.any():
@@ -162,7 +179,10 @@ class Training:
         )
 
     def _count_steps(self) -> int:
-        return (self.schedule.max_passes - self.first_pass + 1) * self.n_rows * self.n_blocks
+        return (self._count_pass_steps() + (int(self.folds.max(initial=-1)) + 1) * self.n_rows) * self.n_blocks
+
+    def _count_pass_steps(self) -> int:
+        return (self.schedule.max_passes - self.first_pass + 1) * self.n_rows
 
     def _report(self, report: Report | None) -> None:
         if report is not None:
@@ -171,6 +191,8 @@ class Training:
     def _train_block(self, block: int, last: int) -> list[NDArray[np.int64]]:
         """Return the mistakes of each pass, -1 for lanes whose category had stopped before."""
         passes = []
+        if not self.blocks.is_filled:
+            self.blocks.fill_block(block)  # here, so that threads share the work
         orders = Orders(self.n_rows, self.schedule.seed if self.schedule.shuffle else None)
         for _ in range(1, self.first_pass):
             orders.next()
@@ -185,9 +207,55 @@ class Training:
                 discarded |= due
             learning &= due | (mistakes > 0)
             if not learning.any():
-                self._done[block] = self._count_steps() // self.n_blocks
+                self._done[block] = self._count_pass_steps()
                 break
+        if len(self.held_out_scores):
+            self._score_held_out(block, duals)
         return passes
+
+    def _score_held_out(self, block: int, duals: NDArray[np.float32]) -> None:
+        """Hold out each fold in turn and write its scores for one block, whose weights are restored at the end.
+
+        The order is that of the first pass, whichever pass was the block's last.
+        """
+        order = Orders(self.n_rows, self.schedule.seed if self.schedule.shuffle else None).next()
+        rule = self.rule._replace(rate=self.rule.rate * CATCH_UP)
+        changed = (*(array[block] for array in self.blocks.weights), duals)
+        kept = [array.copy() for array in changed]
+        places = np.cumsum(self.folds >= 0) - 1
+        lanes = Lanes(
+            self.blocks.width_tag,
+            self.blocks.mask_filled_lanes(),
+            self.lanes.examples.copy(),
+            self.lanes.mistakes.copy(),
+        )
+        for fold in range(int(self.folds.max()) + 1):
+            chosen = np.flatnonzero(self.folds == fold)
+            self._take_back(block, chosen, duals)
+            for part in self._split(order[self.folds[order] != fold]):
+                learn_rows(self.examples, part, rule, block, lanes, self.blocks.weights, duals, NOT_KEPT)
+                self._done[block] += len(part)
+            for part in self._split(chosen):
+                score_block(
+                    self.examples.rows, part, places[part], block, self.blocks.width_tag, self.blocks.weights.weight,
+                    self.held_out_scores,
+                )  # fmt: skip
+                self._done[block] += len(part)
+            for array, before in zip(changed, kept, strict=True):
+                array[:] = before
+
+    def _take_back(self, block: int, rows: NDArray[np.int64], duals: NDArray[np.float32]) -> None:
+        for part in self._split(rows):
+            take_back(self.examples, part, self.rule, block, self.blocks.width_tag, self.blocks.weights, duals)
+
+    def _split(self, order: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Yield chunks of the rows in `order`; in between, stop if the training was interrupted."""
+        for part in split_order(order, self.lengths, self.blocks.width):
+            if self._stopped:
+                raise CancelledError
+            yield part
+            if self._spilled and len(part):
+                release_rows(self.examples.rows, int(part.min()), int(part.max()) + 1)
 
     def _new_duals(self) -> NDArray[np.float32]:
         """Return the dual weights of a block, which last as long as its training."""
@@ -198,13 +266,9 @@ class Training:
         """Make one pass, chunk by chunk."""
         weights = self.blocks.weights
         self.lanes.mistakes[block] = 0
-        for part in split_order(order, self.lengths, self.blocks.width):
-            if self._stopped:
-                raise CancelledError
+        for part in self._split(order):
             learn_rows(self.examples, part, self.rule, block, self.lanes, weights, duals, NOT_KEPT)
             self._done[block] += len(part)
-            if self._spilled and len(part):
-                release_rows(self.examples.rows, int(part.min()), int(part.max()) + 1)
         self._mistakes[block] += self.lanes.mistakes[block].sum()
 
     def _due(self, number: int, mistakes: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -255,16 +319,26 @@ class Trained(NamedTuple):
     weights: Matrices | Entries
     examples: NDArray[np.int64]
     history: History
+    held_out_scores: NDArray[np.float32]
+
+
+class TrainedAll(NamedTuple):
+    """The result of training all categories: weights, history, and the scores of the rows that were held out."""
+
+    weights: LearnerWeights
+    history: History
+    held_out_scores: NDArray[np.float32]
 
 
 class Plan(NamedTuple):
-    """How to train categories: the rule, the schedule, the starting weights, and whether weights are sparse."""
+    """How to train categories: the rule, the schedule, the starting weights, whether weights are sparse, the folds."""
 
     rule: Rule
     schedule: Schedule
     start: Start
     n_categories: int
     sparse: bool
+    folds: NDArray[np.int8] | None = None
 
 
 def train_group(
@@ -275,19 +349,17 @@ def train_group(
     if plan.sparse:
         blocks.make_late()
     labels = select_labels(examples.labels, group, plan.n_categories)
-    training = Training(examples._replace(labels=labels), plan.rule, plan.schedule, blocks)
-    history = training.run(n_threads, report)
+    training = Training(examples._replace(labels=labels), plan.rule, plan.schedule, blocks, folds=plan.folds)
+    history, scores = training.run(n_threads, report), training.held_out_scores
     counts = blocks.flatten_lanes(blocks.examples)
     if not plan.sparse:
-        return Trained(blocks.to_matrices(list(range(len(group)))), counts, history)
+        return Trained(blocks.to_matrices(list(range(len(group)))), counts, history, scores)
     entries = collect_entries(blocks)
-    return Trained(entries._replace(categories=entries.categories + np.int32(group[0])), counts, history)
+    return Trained(entries._replace(categories=entries.categories + np.int32(group[0])), counts, history, scores)
 
 
-def join_groups(
-    groups: list[Trained], plan: Plan, n_features: int, width: int | None = None
-) -> tuple[LearnerWeights, History]:
-    """Return the weights and the history of all categories, joined from those of groups in their order."""
+def join_groups(groups: list[Trained], plan: Plan, n_features: int, width: int | None = None) -> TrainedAll:
+    """Return the result for all categories, joined from those of groups in their order."""
     examples = np.concatenate([group.examples for group in groups])
     weights: LearnerWeights
     if plan.sparse:
@@ -301,12 +373,11 @@ def join_groups(
     n_passes = max(len(history.mistakes) for history in histories)
     mistakes = [np.pad(history.mistakes, ((0, n_passes - len(history.mistakes)), (0, 0))) for history in histories]
     passes = np.concatenate([history.n_passes for history in histories])
-    return weights, History(np.concatenate(mistakes, axis=1), passes)
+    scores = np.concatenate([group.held_out_scores for group in groups], axis=1)
+    return TrainedAll(weights, History(np.concatenate(mistakes, axis=1), passes), scores)
 
 
-def train_sparse(
-    examples: Examples, plan: Plan, n_threads: int, report: Report | None = None
-) -> tuple[LearnerWeights, History]:
+def train_sparse(examples: Examples, plan: Plan, n_threads: int, report: Report | None = None) -> TrainedAll:
     """Train groups of categories in blocks, one after another, and keep only the weights of features that were met."""
     n_features, n_categories = examples.rows.n_features, plan.n_categories
     size = max(GROUP_WEIGHTS // max(n_features, 1) // MAX_BLOCK_WIDTH, n_threads) * MAX_BLOCK_WIDTH

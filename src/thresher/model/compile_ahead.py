@@ -18,8 +18,7 @@ from thresher.kernels.csr import Rows
 from thresher.kernels.mistake_driven import learn_rows
 from thresher.model.factories import new_learner, strengthen_training_rows
 from thresher.model.settings import ModelSettings
-from thresher.model.threshold_tuning import tune_on_folds
-from thresher.rows.labels import make_labels
+from thresher.model.threshold_tuning import train_and_tune
 
 _N_ROWS, _N_CATEGORIES = 64, 16  # from 9 categories on, the kernels are compiled for lanes of 16
 
@@ -47,9 +46,9 @@ def compile_learning() -> None:
     counts = Rows(np.arange(_N_ROWS + 1), features, np.ones(_N_ROWS, dtype=np.float32), 7)
     labels = [[row % _N_CATEGORIES] for row in range(_N_ROWS)]
     strong, _ = strengthen_training_rows(settings, counts)
-    learner = new_learner(settings).fit_rows(strong, make_labels(labels), _N_CATEGORIES)
+    learner = new_learner(settings)
+    train_and_tune(settings, learner, strong, labels, _N_CATEGORIES)
     learner.score_rows(strong)
-    tune_on_folds(settings, strong, labels, _N_CATEGORIES)
     if (mark := _mark()) is not None:
         mark.touch()
 

@@ -156,7 +156,12 @@ def _only_best(above: Truth, reported: Floats, most: int) -> Truth:
 
 
 def tune_decisions(
-    scores: Scores, truth: Truth, goal: str = "f1", fallback: float = 1.0, policy: str = "above"
+    scores: Scores,
+    truth: Truth,
+    goal: str = "f1",
+    fallback: float = 1.0,
+    policy: str = "above",
+    taught: NDArray[np.bool_] | None = None,
 ) -> Decisions:
     """Return the decisions that serve the goal best on held-out documents; see `tune_thresholds`.
 
@@ -164,22 +169,20 @@ def tune_decisions(
     less if another category scores higher. The share from RIVALRIES with the best F1 on these documents is used, if it
     gains at least RIVALRY_GAIN.
     """
-    chosen = _tune_with_rivalry(scores, truth, goal, fallback, policy, 0.0)
+
+    def tune(share: float) -> Decisions:
+        thresholds = tune_thresholds(_relative(scores, share), truth, goal, fallback, policy=policy, taught=taught)
+        return Decisions(thresholds, np.ones(len(thresholds)), np.full(len(thresholds), share), policy)
+
+    chosen = tune(0.0)
     if goal == "f1" and policy != "exactly-one":
         reached = _f1(chosen, scores, truth) + RIVALRY_GAIN
         for share in RIVALRIES:
-            other = _tune_with_rivalry(scores, truth, goal, fallback, policy, share)
+            other = tune(share)
             f1 = _f1(other, scores, truth)
             chosen, reached = (other, f1) if f1 > reached else (chosen, reached)
     relative = _relative(scores, float(chosen.rivalry.max(initial=0.0)))
     return replace(chosen, slopes=calibrate(relative, truth, chosen.thresholds))
-
-
-def _tune_with_rivalry(
-    scores: Scores, truth: Truth, goal: str, fallback: float, policy: str, share: float
-) -> Decisions:
-    thresholds = tune_thresholds(_relative(scores, share), truth, goal, fallback, policy=policy)
-    return Decisions(thresholds, np.ones(len(thresholds)), np.full(len(thresholds), share), policy)
 
 
 def _relative(scores: Scores, share: float) -> Scores:

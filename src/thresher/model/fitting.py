@@ -15,10 +15,9 @@ from thresher.model.reservoir import Reservoir
 from thresher.model.selection import NO_CHOICE, Choice, choose_settings
 from thresher.model.state import ModelState
 from thresher.model.thread_safety import lesson
-from thresher.model.threshold_tuning import tune_on_folds
-from thresher.rows.labels import make_labels
+from thresher.model.threshold_tuning import train_and_tune
 from thresher.rows.spilled import SpillingTexts
-from thresher.support.progress import Report, make_reporter, report_reading
+from thresher.support.progress import Report, report_reading
 from thresher.text.analysers import Text
 from thresher.text.batches import split_texts
 from thresher.text.lemmas import list_lemmatizers
@@ -56,8 +55,11 @@ def fit(
         if len(texts) == len(labels):
             choice = choose_settings(model.settings, model.given, texts, labels, len(names), progress)
     settings = model.settings.replace(choice.settings)
-    features = new_features(settings)
-    rows = features.fit(report_reading(texts, progress), memory)
+    if choice.fitted is None:
+        features = new_features(settings)
+        rows = features.fit(report_reading(texts, progress), memory)
+    else:
+        features, rows = choice.fitted
     if len(labels) != len(rows.indptr) - 1:
         raise TextError(f"there are {len(rows.indptr) - 1} texts and {len(labels)} sets of categories")
     if not names:
@@ -67,8 +69,7 @@ def fit(
     strong, idf = strengthen_training_rows(settings, rows)
     del rows  # if strengths are computed, the counts are not needed any more
     learner = new_learner(settings)
-    decisions = tune_on_folds(settings, strong, labels, len(names), progress, choice.held_out)
-    learner.fit_rows(strong, make_labels(labels), len(names), make_reporter("learn", progress))
+    decisions = train_and_tune(settings, learner, strong, labels, len(names), progress)
     install(model, FittedParts(features, learner, names, choice, decisions, idf, reservoir))
 
 

@@ -8,7 +8,8 @@ _REGULARIZED = {
     "theta": 0.7,
     "positive_cap": 2.0,
     "bias": 0.3,
-    "max_passes": 8,
+    "max_passes": 6,
+    "tolerance": 0.03,
     "min_count": 2,
 }
 # The settings of each preset that differ from the defaults of the learner and of `settings`.

@@ -1,9 +1,11 @@
 """Choose settings by trials on held-out training documents, within a budget of work.
 
 Work is counted as passes x active features x categories, never timed: the same documents give the same model on every
-machine. If the budget does not cover all documents, every trial uses the same evenly spaced sample.
+machine. Both sides of a comparison learn the same evenly spaced sample, and as many categories as the effort allows.
+Each learns it once, and is then judged on documents that it holds out (see `learners.training.Training`).
 """
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,26 +17,33 @@ from thresher.kernels.csr import Rows
 from thresher.model.factories import fit_to_size, new_features, new_learner, strengthen_training_rows
 from thresher.model.policies import choose_policy
 from thresher.model.settings import ModelSettings
-from thresher.model.threshold_tuning import MAX_TUNED_CELLS
+from thresher.model.threshold_tuning import score_held_out
 from thresher.rows.folds import assign_folds
-from thresher.rows.labels import as_truth, make_labels
-from thresher.rows.validation import select_rows
+from thresher.rows.labels import as_truth
+from thresher.rows.spilled import count_documents_by_feature
 from thresher.support.progress import Report, make_reporter
 from thresher.text.analysers import Text
+from thresher.text.tokens import decode_names, gather_names
+from thresher.text.vectorizer import TextFeatures
+from thresher.text.vocabulary import Vocabulary
 
 PAIRS_AND_LETTERS = "words+ngrams:2+chars:4-4"
 _HIGHER_COUNT = 5  # min_count for a view that would otherwise have too many features
-_PARTS, _MIN_PARTS = 5, 3
+_PARTS = 5
 _MIN_DOCUMENTS = 100  # the minimum number of documents for trials
-_PEEK = 400  # documents used to estimate the work of a trial
+_PEEK = 100  # documents used to estimate the work of a trial
 _MAX_TITLE = 200  # characters
 _MAX_ACTIVE = 3e7  # active features over all documents of a sample: about 3 GB
+READING = 200  # the work of reading an active feature, in features x categories x passes
+_MARKS = {"title": "^title:", "ngrams": " ", "chars": "^#"}  # what the names of a part's features have, and no others
+_MAX_SAMPLE_CELLS = 2 * 10**7  # documents x categories of a sample
 
 
 class Effort(NamedTuple):
     """The budget for choosing settings, and the gain that a costlier setting must bring."""
 
-    work: float  # budget for one side of one comparison
+    work: float  # budget for the training of one side of one comparison
+    categories: int  # the maximum number of categories in a trial
     weights: float  # features x categories of the largest model
     gain: float  # minimum gain in the share of right decisions, for a costlier setting
     errors: float  # the gain must also exceed this number of standard errors
@@ -42,8 +51,10 @@ class Effort(NamedTuple):
 
 
 EFFORTS = {
-    "quick": Effort(2e9, 8.5e7, 0.002, 1.0, (PAIRS_AND_LETTERS,)),
-    "thorough": Effort(6e10, 2.8e8, 0.0, 0.25, ("words+ngrams:2", PAIRS_AND_LETTERS, "words+ngrams:3+chars:3-5")),
+    "quick": Effort(3e8, 48, 8.5e7, 0.002, 0.5, (PAIRS_AND_LETTERS,)),
+    "thorough": Effort(
+        1e10, 10**9, 2.8e8, 0.0, 0.25, ("words+ngrams:2", PAIRS_AND_LETTERS, "words+ngrams:3+chars:3-5")
+    ),
 }
 
 
@@ -67,25 +78,23 @@ class Trial(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The chosen settings, two trials per comparison, and the held-out scores of the chosen settings by fold."""
+    """The chosen settings, two trials per comparison, and features and rows of all documents if a trial had them."""
 
     settings: dict[str, Any]
     trials: list[Trial]
-    held_out: dict[int, NDArray[np.float32]]
+    fitted: tuple[TextFeatures, Rows] | None = None
 
 
-NO_CHOICE = Choice({}, [], {})
+NO_CHOICE = Choice({}, [])
 
 
 class Sample(NamedTuple):
-    """The documents of the trials, and their folds."""
+    """The documents of a trial, with those of their categories that the trial judges."""
 
     texts: list[Text]
     labels: list[list[int]]
     truth: NDArray[np.bool_]
-    parts: NDArray[np.int64]
     one_each: bool
-    n_documents: int  # number of documents before sampling
 
 
 Change = Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -104,29 +113,26 @@ def choose_settings(
     if effort is None or len(texts) < _MIN_DOCUMENTS:
         return NO_CHOICE
     try:
-        sample = _draw_sample(settings, given, texts, labels, n_categories, effort)
-        return _choose(settings, given, sample, effort, progress)
+        return _choose(Trials(settings, texts, labels, n_categories, effort), given, progress)
     except TextError:  # a sample without features
         return NO_CHOICE
 
 
-def _choose(
-    settings: ModelSettings, given: Collection[str], sample: Sample, effort: Effort, progress: Report | None
-) -> Choice:
-    if len(sample.texts) < _MIN_DOCUMENTS:
-        return NO_CHOICE
-    rounds, trials, best = Rounds(settings, sample, effort), list[Trial](), dict[str, Any]()
-    for change in _list_changes(settings, sample, effort):
-        tried = rounds.add_change(best, change(settings.as_dict() | best), given)
+def _choose(trials: "Trials", given: Collection[str], progress: Report | None) -> Choice:
+    done, best = list[Trial](), dict[str, Any]()
+    for change in _list_changes(trials):
+        tried = trials.add_change(best, change(trials.settings.as_dict() | best), given)
         if tried is None:
             continue
-        compared = rounds.compare(best, tried, progress)
-        better = compared.after - compared.before > max(effort.gain, effort.errors * compared.error)
-        trials.append(Trial(best, compared.before, compared.documents, not better))
-        trials.append(Trial(tried, compared.after, compared.documents, better))
+        compared = trials.compare(best, tried, progress)
+        if compared is None:
+            continue
+        gain, effort = compared.after - compared.before, trials.effort
+        better = gain > max(effort.gain, effort.errors * compared.error)
+        done.append(Trial(best, compared.before, compared.documents, not better))
+        done.append(Trial(tried, compared.after, compared.documents, better))
         best = tried if better else best
-        rounds.forget_all_but(best)
-    return Choice(best, trials, rounds.held_out_scores(best))
+    return Choice(best, done, trials.get_fitted(best))
 
 
 def describe_settings(chosen: Mapping[str, Any]) -> str:
@@ -156,21 +162,24 @@ def describe_trials(trials: Sequence[Trial]) -> list[str]:
 # -- candidate settings ------------------------------------------------------------------------------------------------
 
 
-def _list_changes(settings: ModelSettings, sample: Sample, effort: Effort) -> list[Change]:
-    """Return the changes to try in turn, each on top of those chosen before; an empty change is skipped."""
+def _list_changes(trials: "Trials") -> list[Change]:
+    """Return the changes to try in turn, each on top of those chosen before; an empty change is skipped.
+
+    Cheap changes come first, so that a costly one must gain what they do not.
+    """
 
     def view(name: str) -> Change:
-        return lambda current: {"analyser": name} if current["analyser"] != name else {}
+        return lambda current: {"analyser": name + "+title" * str(current["analyser"]).endswith("+title")}
 
     def title(current: Mapping[str, Any]) -> dict[str, Any]:
-        return {"analyser": f"{current['analyser']}+title"} if _have_titles(sample.texts) else {}
+        return {"analyser": f"{current['analyser']}+title"} if _have_titles(trials.peeked) else {}
 
     def cap(value: float) -> Change:
         return lambda current: {"positive_cap": value} if "positive_cap" in current else {}
 
-    frequent = np.count_nonzero(sample.truth) > sample.truth.size / 4
-    caps = [cap(1.0), cap(4.0)] if settings.choose == "thorough" else [cap(1.0)] if frequent else []
-    return [*map(view, effort.views), title, *caps]
+    frequent = 4 * sum(map(len, trials.labels)) > len(trials.labels) * trials.n_categories
+    caps = [cap(1.0), cap(4.0)] if trials.settings.choose == "thorough" else [cap(1.0)] if frequent else []
+    return [title, *map(view, trials.effort.views), *caps]
 
 
 def _have_titles(texts: list[Text]) -> bool:
@@ -187,36 +196,14 @@ def _has_title(text: Text) -> bool:
 # -- documents of the trials -------------------------------------------------------------------------------------------
 
 
-def _draw_sample(
-    settings: ModelSettings,
-    given: Collection[str],
-    texts: Sequence[Text],
-    labels: list[list[int]],
-    n_categories: int,
-    effort: Effort,
-) -> Sample:
-    """Return as many documents as budget and memory allow for the costliest view."""
-    peeked = _fetch(texts, _space_evenly(len(texts), _PEEK))
-    costliest = settings.analyser if "analyser" in given else effort.views[-1]
-    counts = new_features(settings.replace({"analyser": costliest, "min_count": 1})).fit(peeked)
-    active = len(counts.indices) / len(peeked)
-    work = _halve(settings.parameters.max_passes) * (1 + active) * n_categories  # per document
-    most = min(effort.work / work, _MAX_ACTIVE / (1 + active), MAX_TUNED_CELLS / n_categories)
-    chosen = _space_evenly(len(texts), int(most))
-    chosen_labels = [labels[i] for i in chosen]
-    one_each = choose_policy([len(row) for row in chosen_labels]) == "exactly-one"
-    truth = as_truth(chosen_labels, n_categories)
-    return Sample(_fetch(texts, chosen), chosen_labels, truth, assign_folds(truth, _PARTS), one_each, len(texts))
-
-
 def _fetch(texts: Sequence[Text], numbers: list[int]) -> list[Text]:
     """Return some of the texts; stored texts are fetched all at once."""
     fetched: list[Text] | None = texts.at(numbers) if hasattr(texts, "at") else None
     return [texts[i] for i in numbers] if fetched is None else fetched
 
 
-def _halve(passes: int) -> int:
-    """Return half the passes, for trials that cannot afford all: half show just as well which view is better."""
+def count_trial_passes(passes: int) -> int:
+    """Return half the passes, for trials: half show just as well which view is better."""
     return (passes + 1) // 2
 
 
@@ -224,6 +211,26 @@ def _space_evenly(count: int, most: int) -> list[int]:
     """Return the numbers of at most `most` documents, evenly spaced."""
     numbers: list[int] = np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64)).tolist()
     return numbers
+
+
+def select_categories(truth: NDArray[np.bool_], most: int) -> NDArray[np.int64]:
+    """Return the numbers of at most `most` categories, so that each stands for as many positives as the next.
+
+    All large categories are among them, and some of the small ones.
+
+    >>> truth = np.repeat(np.eye(4, dtype=bool), [6, 3, 2, 1], axis=0)
+    >>> select_categories(truth, 2), select_categories(truth, 9)
+    (array([0, 2]), array([0, 1, 2, 3]))
+    """
+    positives = np.count_nonzero(truth, axis=0)
+    if np.count_nonzero(positives) <= most:
+        return np.flatnonzero(positives)
+    order = np.argsort(-positives, kind="stable")
+    ends = np.cumsum(positives[order])
+    wanted = (2 * np.arange(most) + 1) * int(ends[-1]) // (2 * most)  # the middle of each of `most` equal parts
+    first = np.unique(np.searchsorted(ends, wanted, side="right"))
+    rest = np.setdiff1d(np.arange(len(order)), first)[: most - len(first)]
+    return np.sort(order[np.concatenate((first, rest))])
 
 
 # -- trials ------------------------------------------------------------------------------------------------------------
@@ -238,91 +245,184 @@ class Comparison(NamedTuple):
     documents: int
 
 
-class Rounds:
-    """Comparisons of settings on the same held-out documents; rows and scores are cached."""
+class Counted(NamedTuple):
+    """Documents as rows of counts, with the names of the features."""
 
-    def __init__(self, settings: ModelSettings, sample: Sample, effort: Effort) -> None:
-        self.settings, self.sample, self.effort = settings, sample, effort
-        self._rows: dict[tuple[str, int], Rows] = {}
-        self._scores: dict[tuple[str, int, int], NDArray[np.float32]] = {}
+    settings: ModelSettings
+    rows: Rows
+    letters: NDArray[np.uint8]
+    stops: NDArray[np.int64]
+
+
+def _has_part(counted: Counted, settings: ModelSettings) -> bool:
+    """Return whether these rows have all features of a view, and the names tell which ones they are."""
+    richer = counted.settings
+    if not isinstance(settings.analyser, str) or not isinstance(richer.analyser, str):
+        return False
+    parts, others = settings.analyser.split("+"), richer.analyser.split("+")
+    is_cut = counted.rows.n_features >= richer.max_features
+    one_kind = all(sum(part.startswith(kind) for part in others) <= 1 for kind in _MARKS)
+    more = set(others) - set(parts)
+    is_marked = set(parts) <= set(others) and all(part.startswith(tuple(_MARKS)) for part in more)
+    return is_marked and one_kind and not is_cut and settings.min_count >= richer.min_count
+
+
+def _take_part(settings: ModelSettings, counted: Counted) -> Counted:
+    """Return the rows of a view that is part of a richer one, the same as if the texts were read again."""
+    rows, letters, stops = counted.rows, counted.letters, counted.stops
+    parts = settings.analyser.split("+")
+    names = decode_names(letters, stops)
+    dropped = {part for part in str(counted.settings.analyser).split("+") if part not in parts}
+    marks = [mark for kind, mark in _MARKS.items() if any(part.startswith(kind) for part in dropped)]
+    totals = np.bincount(rows.indices, rows.data, rows.n_features)
+    kept = totals >= settings.min_count
+    kept[: int(settings.constant > 0)] = True
+    if marks:
+        pattern = re.compile("|".join(marks))
+        kept &= ~np.array([bool(pattern.search(name)) for name in names], dtype=np.bool_)
+    chosen = np.flatnonzero(kept)
+    if len(chosen) <= int(settings.constant > 0):
+        raise TextError("no features are left")
+    renumbered = np.cumsum(kept, dtype=np.int32) - np.int32(1)
+    inside = kept[rows.indices]
+    indptr = np.append(0, np.cumsum(inside))[rows.indptr]
+    own = Rows(indptr, renumbered[rows.indices[inside]], rows.data[inside], len(chosen))
+    return Counted(settings, own, *gather_names(letters, stops, chosen))
+
+
+def _make_features(counted: Counted) -> TextFeatures:
+    """Return the features of rows that were taken from richer ones, as if they had been fitted to the texts."""
+    features = new_features(counted.settings)
+    features.vocabulary = Vocabulary.from_names(counted.letters, counted.stops, features.vocabulary.most)
+    features.note_documents(len(counted.rows.indptr) - 1, count_documents_by_feature(counted.rows))
+    return features
+
+
+class Trials:
+    """Comparisons of settings on held-out documents."""
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        texts: Sequence[Text],
+        labels: list[list[int]],
+        n_categories: int,
+        effort: Effort,
+    ) -> None:
+        self.settings, self.texts, self.labels, self.n_categories = settings, texts, labels, n_categories
+        self.effort = effort
+        self.passes = count_trial_passes(settings.parameters.max_passes)
+        self.peeked = _fetch(texts, _space_evenly(len(texts), _PEEK))
+        self._active: dict[str, float] = {}
+        self._samples: dict[int, Sample] = {}  # the last one
+        self._counted: dict[tuple[str, int], Counted] = {}  # of the last sample
+        self._whole: dict[tuple[str, int], tuple[TextFeatures, Rows]] = {}  # of samples with all documents
 
     def add_change(self, best: dict[str, Any], change: dict[str, Any], given: Collection[str]) -> dict[str, Any] | None:
         """Return the best settings with the change, or None if the change is empty or the model would be too large."""
         higher = change | {"min_count": _HIGHER_COUNT} if "analyser" in change and "min_count" not in given else change
         for wanted in (change, higher):
-            if wanted and not wanted.keys() & set(given) and self._is_small(best | wanted):
+            if wanted and not wanted.keys() & set(given) and self._is_small(best, best | wanted):
                 return best | wanted
         return None
 
-    def _is_small(self, chosen: dict[str, Any]) -> bool:
+    def _is_small(self, before: dict[str, Any], after: dict[str, Any]) -> bool:
         """Return whether the model stays small enough: features grow about as documents to the power 4 / 5.
 
         Both sides are raised to the fifth power, in integers: a power of 0.8 is not the same on every machine.
         """
-        weights = int(self._strong_rows(chosen).n_features) * self.sample.truth.shape[1]
+        sample = self._draw_sample(before, after)
+        counted = self._count_features(self.settings.replace(after), sample)
+        weights = int(counted.rows.n_features) * self.n_categories
         most = int(self.effort.weights)
-        return bool(weights**5 * self.sample.n_documents**4 <= most**5 * len(self.sample.texts) ** 4)
+        return bool(weights**5 * len(self.texts) ** 4 <= most**5 * len(sample.texts) ** 4)
 
-    def compare(self, before: dict[str, Any], after: dict[str, Any], progress: Report | None = None) -> Comparison:
-        """Compare two settings on as many held-out documents as the budget allows."""
-        passes = self.settings.parameters.max_passes
-        n_parts = min(self._count_affordable(before, passes), self._count_affordable(after, passes))
-        if n_parts < _MIN_PARTS:
-            passes = _halve(passes)
-            n_parts = min(self._count_affordable(before, passes), self._count_affordable(after, passes))
-        held_out = self.sample.parts < n_parts
-        truth, right = self.sample.truth[held_out], []
-        for chosen in (before, after):
-            scores = np.empty(truth.shape, dtype=np.float32)
-            for part in range(n_parts):
-                scores[self.sample.parts[held_out] == part] = self._score_fold(chosen, passes, part, progress)
-            right.append(_count_right(scores, truth, self.sample.one_each))
-        decisions = max(np.count_nonzero(truth), 1)
+    def compare(
+        self, before: dict[str, Any], after: dict[str, Any], progress: Report | None = None
+    ) -> Comparison | None:
+        """Compare two settings on as many documents as the budget allows; None if these are too few."""
+        sample = self._draw_sample(before, after)
+        if len(sample.texts) < _MIN_DOCUMENTS:
+            return None
+        right = [
+            _count_right(self._score(chosen, sample, progress), sample.truth, sample.one_each)
+            for chosen in (before, after)
+        ]
+        decisions = max(np.count_nonzero(sample.truth), 1)
         shares = [float(counts.sum() / decisions) for counts in right]
         error = float(np.sqrt(((right[1] - right[0]) ** 2).sum()) / decisions)
-        return Comparison(shares[0], shares[1], error, len(truth))
+        return Comparison(shares[0], shares[1], error, len(sample.texts))
 
-    def _count_affordable(self, chosen: dict[str, Any], passes: int) -> int:
-        work = passes * len(self._strong_rows(chosen).indices) * self.sample.truth.shape[1]
-        return int(np.clip(self.effort.work // max(work, 1), 1, _PARTS))
+    def _count_affordable(self, chosen: dict[str, Any]) -> int:
+        """Return the number of documents that budget and memory allow."""
+        active, n_categories = self._measure_active(chosen), min(self.n_categories, self.effort.categories)
+        work = active * (self.passes * n_categories + READING)
+        most = min(self.effort.work / work, _MAX_ACTIVE / active, _MAX_SAMPLE_CELLS / n_categories)
+        return min(int(most), len(self.texts))
 
-    def held_out_scores(self, chosen: dict[str, Any]) -> dict[int, NDArray[np.float32]]:
-        """Return the held-out scores of the chosen settings that threshold tuning would compute again."""
-        whole = len(self.sample.texts) == self.sample.n_documents and self.settings.folds == _PARTS
-        wanted = (describe_settings(chosen), self.settings.parameters.max_passes)
-        return {part: scores for (*key, part), scores in self._scores.items() if whole and tuple(key) == wanted}
+    def _measure_active(self, chosen: dict[str, Any]) -> float:
+        """Return the average number of active features of a document, from some documents."""
+        analyser = self.settings.replace(chosen).analyser
+        if str(analyser) not in self._active:
+            rows = new_features(self.settings.replace({"analyser": analyser, "min_count": 1})).fit(self.peeked)
+            self._active[str(analyser)] = 1 + len(rows.indices) / len(self.peeked)
+        return self._active[str(analyser)]
 
-    def forget_all_but(self, chosen: dict[str, Any]) -> None:
-        """Drop the scores and rows of all other settings."""
-        name, key = describe_settings(chosen), self._key(chosen)
-        self._scores = {trial: scores for trial, scores in self._scores.items() if trial[0] == name}
-        self._rows = {other: rows for other, rows in self._rows.items() if other == key}
+    def _draw_sample(self, before: dict[str, Any], after: dict[str, Any]) -> Sample:
+        """Return evenly spaced documents to compare two settings on, as many as both can afford.
 
-    def _strong_rows(self, chosen: dict[str, Any]) -> Rows:
-        settings, key = self.settings.replace(chosen), self._key(chosen)
-        if key not in self._rows:
-            self._rows[key], _ = strengthen_training_rows(settings, new_features(settings).fit(self.sample.texts))
-        return self._rows[key]
+        If each document has one category, those with another category than the judged ones are left out.
+        """
+        count = min(self._count_affordable(before), self._count_affordable(after))
+        if count not in self._samples:
+            chosen = np.array(_space_evenly(len(self.texts), count), dtype=np.int64)
+            labels = [self.labels[i] for i in chosen]
+            one_each = choose_policy([len(row) for row in labels]) == "exactly-one"
+            truth = as_truth(labels, self.n_categories)
+            truth = truth[:, select_categories(truth, self.effort.categories)]
+            if one_each:
+                chosen, truth = chosen[truth.any(axis=1)], truth[truth.any(axis=1)]
+            judged = [np.flatnonzero(row).tolist() for row in truth]
+            self._samples = {count: Sample(_fetch(self.texts, chosen.tolist()), judged, truth, one_each)}
+            self._counted.clear()
+        return self._samples[count]
 
-    def _key(self, chosen: dict[str, Any]) -> tuple[str, int]:
+    def _count_features(self, settings: ModelSettings, sample: Sample) -> Counted:
+        """Return the sampled documents as rows of counts; a view that is part of a known one is taken from it."""
+        key = str(settings.analyser), settings.min_count
+        if key not in self._counted:
+            richer = [known for known in self._counted.values() if _has_part(known, settings)]
+            features = None
+            if richer:
+                counted = _take_part(settings, richer[0])
+            else:
+                features = new_features(settings)
+                rows = features.fit(sample.texts)
+                counted = Counted(settings, rows, features.vocabulary.letters, features.vocabulary.stops)
+            if len(sample.texts) == len(self.texts):
+                self._whole[key] = features or _make_features(counted), counted.rows
+            self._counted[key] = counted
+        return self._counted[key]
+
+    def _scale_min_count(self, chosen: dict[str, Any], n_sampled: int) -> ModelSettings:
+        """Return the chosen settings; a raised `min_count` is lower on a sample, where features occur less often."""
+        settings, usual = self.settings.replace(chosen), self.settings.min_count
+        least = min(settings.min_count, max(settings.min_count * n_sampled // len(self.texts), usual))
+        return settings.replace({"min_count": least})
+
+    def get_fitted(self, chosen: dict[str, Any]) -> tuple[TextFeatures, Rows] | None:
+        """Return the features of the chosen settings and all documents as rows, if a sample had all of them."""
         settings = self.settings.replace(chosen)
-        return str(settings.analyser), settings.min_count
+        return self._whole.get((str(settings.analyser), settings.min_count))
 
-    def _score_fold(
-        self, chosen: dict[str, Any], passes: int, part: int, progress: Report | None = None
-    ) -> NDArray[np.float32]:
-        """Return the scores of a fold by a learner that has not seen it."""
-        key = (describe_settings(chosen), passes, part)
-        if key not in self._scores:
-            rows, sample = self._strong_rows(chosen), self.sample
-            inside, outside = np.flatnonzero(sample.parts != part), np.flatnonzero(sample.parts == part)
-            labels = [sample.labels[i] for i in inside]
-            settings = self.settings.replace(chosen | {"max_passes": passes})
-            learner = new_learner(fit_to_size(settings, rows.n_features, sample.truth.shape[1]))
-            report = make_reporter(f"choose: {describe_settings(chosen) or self.settings.analyser}", progress)
-            learner.fit_rows(select_rows(rows, inside), make_labels(labels), sample.truth.shape[1], report)
-            self._scores[key] = learner.score_rows(select_rows(rows, outside))
-        return self._scores[key]
+    def _score(self, chosen: dict[str, Any], sample: Sample, progress: Report | None = None) -> NDArray[np.float32]:
+        """Return the scores of the sampled documents by a learner that has not seen them."""
+        settings = self._scale_min_count(chosen, len(sample.texts)).replace({"max_passes": self.passes})
+        counts, n_categories = self._count_features(settings, sample).rows, sample.truth.shape[1]
+        rows, _ = strengthen_training_rows(settings, counts._replace(data=counts.data.copy()))
+        learner = new_learner(fit_to_size(settings, rows.n_features, n_categories))
+        report = make_reporter(f"choose: {describe_settings(chosen) or self.settings.analyser}", progress)
+        return score_held_out(learner, rows, sample.labels, assign_folds(sample.truth, _PARTS), n_categories, report)
 
 
 def _count_right(scores: NDArray[np.float32], truth: NDArray[np.bool_], one_each: bool) -> NDArray[np.int64]:

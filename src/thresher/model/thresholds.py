@@ -34,6 +34,7 @@ def tune_thresholds(
     fallback: float = 1.0,
     few: int = FEW_POSITIVES,
     policy: str = "above",
+    taught: NDArray[np.bool_] | None = None,
 ) -> Floats:
     """Return for each category the threshold that serves the goal best on held-out documents.
 
@@ -54,6 +55,9 @@ def tune_thresholds(
     policy : str
         Under "exactly-one" all categories share a threshold, except for a precision or recall goal. The best score
         wins, and thresholds tuned for each category alone would only bias that competition.
+    taught : array (categories,), optional
+        Which categories have positives in training, if these documents are only some of it. Default: those with
+        positives here.
 
     Notes
     -----
@@ -64,14 +68,14 @@ def tune_thresholds(
     share the threshold that serves the goal best for their documents pooled. They learn towards the same theta, so
     their scores are comparable. If even the pool has few positives, the threshold is `fallback`.
 
-    A category without positives gets a threshold above every score seen. It is so high that none of these documents
+    A category that was not taught gets a threshold above every score seen. It is so high that none of these documents
     would prefer the category to one with positives, whatever the policy.
     """
     aim = parse_goal(goal)
     positives = np.count_nonzero(truth, axis=0)
     if policy == "exactly-one" and aim.wish == 0:
         few = max(positives.sum(), 1)
-    rare = np.flatnonzero((positives > 0) & (positives < few))
+    rare = np.flatnonzero(((positives > 0) if taught is None else taught) & (positives < few))
     thresholds = np.full(len(positives), _unreachable(scores, fallback))
     thresholds[rare] = fallback
     groups = [rare, *np.flatnonzero(positives >= few)[:, np.newaxis]]

@@ -13,6 +13,7 @@ from thresher.support.settings import settings_of
 NAN, INF = float("nan"), float("inf")
 BAD: dict[str, list[Any]] = {
     **{name: [0.0, -1.0, NAN, INF, "1", None, 1e7, True] for name in ("size", "rate", "cap", "positive_cap")},
+    "tolerance": [-1.0, 1.5, NAN, INF, "1", None, True],
     "theta": [0.0, -1.0, NAN, INF, 1e7, "1", None, True, np.ones(2), 1j],
     "alpha": [1.0, 0.5, NAN, INF, -2.0, "2", 1e7],
     "beta": [0.0, 1.0, 1.5, -0.5, NAN, None],

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from thresher import Categorizer
+from thresher.datasets.reader import read_documents
 from thresher.errors import ParameterError
 from thresher.model import selection
 from thresher.model.selection import EFFORTS, PAIRS_AND_LETTERS, choose_settings
 from thresher.model.settings import ModelSettings
 from thresher.support.progress import Step
+from thresher.text.tokens import decode_names
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]
 HALVES = [["first"] if i % 2 else ["second"] for i in range(120)]
@@ -123,7 +125,11 @@ def test_the_budget_is_counted_in_work(monkeypatch: pytest.MonkeyPatch) -> None:
         return {trial.documents for trial in choice.trials}
 
     assert documents(1e9) == {120}
-    assert documents(120 * 8 * 40 * 2) < {24, 48, 72, 96}
+    active = selection.Trials(settings, in_pairs(), labels, 2, EFFORTS["quick"])._measure_active(
+        {"analyser": PAIRS_AND_LETTERS}
+    )
+    per_document = active * (selection.count_trial_passes(settings.parameters.max_passes) * 2 + selection.READING)
+    assert documents(110.5 * per_document) == {110}
     assert documents(1e3) == set()
 
 
@@ -151,7 +157,7 @@ def test_choices_are_saved_and_a_loaded_model_chooses_again(tmp_path: Path) -> N
 def test_progress_names_what_is_tried() -> None:
     steps: list[Step] = []
     Categorizer(min_count=1).fit(titled(), HALVES, progress=steps.append)
-    assert f"choose: {PAIRS_AND_LETTERS}" in {step.stage for step in steps}
+    assert f"choose: {PAIRS_AND_LETTERS}+title" in {step.stage for step in steps}
 
 
 def test_an_unknown_way_to_choose_is_refused() -> None:
@@ -163,11 +169,41 @@ def test_settings_are_described_in_one_line() -> None:
     assert selection.describe_settings({"analyser": "words", "min_count": 5}) == "words, min_count 5"
 
 
-def test_scores_of_the_trials_are_those_that_tuning_would_find(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = in_pairs()
-    model = chosen(texts, thresholds="f1")
-    monkeypatch.setattr(selection.Rounds, "held_out_scores", lambda *_: {})
-    assert model.digest() == chosen(texts, thresholds="f1").digest()
+@pytest.mark.parametrize("is_title_taken", [True, False])
+def test_features_that_a_trial_has_made_are_not_made_again_and_are_the_same(
+    is_title_taken: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = titled() if is_title_taken else ["story\n" + text for text in shuffled("down", "up")]
+    model = chosen(texts, thresholds="f1", positive_cap=2.0)
+    assert bool(model.chosen) == is_title_taken
+    monkeypatch.setattr(selection.Trials, "get_fitted", lambda *_: None)
+    twin = chosen(texts, thresholds="f1", positive_cap=2.0)
+    assert model.digest() == twin.digest()
+    assert model.learn("down story", accept=["first"]) == twin.learn("down story", accept=["first"])
+    assert model.digest() == twin.digest()
+
+
+@pytest.mark.parametrize("richer", ["words+title", PAIRS_AND_LETTERS, f"{PAIRS_AND_LETTERS}+title"])
+@pytest.mark.parametrize("min_count", [2, 5])
+def test_a_view_taken_from_a_richer_one_equals_the_texts_read_again(richer: str, min_count: int) -> None:
+    texts = [document.content for document in read_documents("sample:train")]
+    trials = selection.Trials(ModelSettings.complete("default", {}), texts, [[0]] * len(texts), 1, EFFORTS["quick"])
+    sample = trials._draw_sample({}, {})._replace(texts=texts)
+    plain = trials.settings.replace({"min_count": min_count})
+    read = trials._count_features(plain, sample)
+    trials._counted.clear()
+    trials._count_features(trials.settings.replace({"analyser": richer}), sample)
+    taken = trials._count_features(plain, sample)
+    assert decode_names(taken.letters, taken.stops) == decode_names(read.letters, read.stops)
+    for one, other in zip(taken.rows, read.rows, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_categories_of_a_trial_share_the_positives() -> None:
+    truth = np.repeat(np.eye(6, dtype=bool), [50, 30, 10, 5, 3, 2], axis=0)
+    assert selection.select_categories(truth, 3).tolist() == [0, 1, 2]
+    assert len(selection.select_categories(truth, 5)) == 5
+    assert selection.select_categories(truth[:80], 5).tolist() == [0, 1]  # without those that have no document
 
 
 def test_the_size_of_the_sample_is_estimated_with_a_given_analyser() -> None:
@@ -177,7 +213,7 @@ def test_the_size_of_the_sample_is_estimated_with_a_given_analyser() -> None:
 
 
 def test_a_sample_without_features_chooses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    allow(monkeypatch, work=120 * 4 * 20 * 2)  # about a hundred of the documents
+    allow(monkeypatch, work=120 * 20 * 200)  # about a hundred of the documents
     texts = shuffled("down", "up") * 4
     model = Categorizer(min_count=470, thresholds="fixed").fit(texts, HALVES * 4)
     assert model.trials == []
