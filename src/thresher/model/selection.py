@@ -214,9 +214,9 @@ def _space_evenly(count: int, most: int) -> list[int]:
 
 
 def select_categories(truth: NDArray[np.bool_], most: int) -> NDArray[np.int64]:
-    """Return the numbers of at most `most` categories, so that each stands for as many positives as the next.
+    """Return the numbers of at most `most` categories, drawn evenly along the positives, largest category first.
 
-    All large categories are among them, and some of the small ones.
+    A category with more than its share of the positives is always among them, a small one only sometimes.
 
     >>> truth = np.repeat(np.eye(4, dtype=bool), [6, 3, 2, 1], axis=0)
     >>> select_categories(truth, 2), select_categories(truth, 9)
