@@ -3,6 +3,7 @@
 import os
 import resource
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from thresher.rows.spilled import SpillingArray, count_documents_by_feature
 from thresher.rows.validation import select_rows, to_strengths
 from thresher.text.analysers import Text
 from thresher.text.tfidf import weigh_rows
+from thresher.text.tokens import gather_names
 from thresher.text.vectorizer import convert_entries
 from thresher.text.vocabulary import Vocabulary
 
@@ -85,15 +87,15 @@ def read_texts(part: Any, rows: list[int]) -> list[Text]:
 
 def count_features(part: Any, settings: ModelSettings, folder: Path, number: int) -> NamedCategories:
     """Count the features of a partition, numbered by first occurrence within it; return its categories."""
-    features, seen, names = new_features(settings), Vocabulary(), _CategoryCollector()
-    entries = SpillingArray(np.int64, settings.memory)
+    names, entries = _CategoryCollector(), SpillingArray(np.int64, settings.memory)
     documents = names.collect(as_documents(part))
-    ends, totals = features.count((document.content for document in documents), seen, entries)
-    starts = np.cumsum([0] + [int(stops[-1]) if len(stops) else 0 for stops in ends])
-    every_end = np.concatenate([NONE, *(stops + start for stops, start in zip(ends, starts, strict=False))])
+    counted = new_features(settings).count((document.content for document in documents), entries)
+    starts = np.cumsum([0] + [int(stops[-1]) if len(stops) else 0 for stops in counted.ends])
+    every_end = np.concatenate([NONE, *(stops + start for stops, start in zip(counted.ends, starts, strict=False))])
+    letters, stops = counted.gather_names(np.arange(len(counted.totals)))
     for name, array in (
-        ("found", entries.array()), ("ends", every_end), ("letters", seen.letters), ("stops", seen.stops),
-        ("totals", totals),
+        ("found", entries.array()), ("ends", every_end), ("letters", letters), ("stops", stops),
+        ("totals", counted.totals),
     ):  # fmt: skip
         shared_arrays.write(folder, f"counted-{number}.{name}", array)
     return names.finish()
@@ -109,7 +111,7 @@ def merge_vocabulary(settings: ModelSettings, folder: Path, count: int, *_: Any)
         totals = np.concatenate((totals, np.zeros(seen.count - len(totals), dtype=np.int64)))
         totals[numbers] += shared_arrays.read(folder, f"counted-{number}.totals", np.int64)
         numbers_by_part.append(numbers)
-    renumbered = features.keep(seen, totals)
+    renumbered = features.keep(totals, partial(gather_names, seen.letters, seen.stops))
     for number, numbers in enumerate(numbers_by_part):
         shared_arrays.write(folder, f"counted-{number}.renumbered", renumbered[numbers])
     shared_arrays.write(folder, "vocabulary.letters", features.vocabulary.letters)

@@ -227,7 +227,8 @@ def sort_entries(entries: NDArray[np.int64], scratch: NDArray[np.int64], most: i
     bits, count = 0, len(entries)
     while 1 << 32 + bits < most:
         bits += 1
-    width = -(-bits // max(-(-bits // 8), 1))  # the smallest width that takes no more rounds than eight bits
+    most_bits = 10 if count > 200 else 8  # of a round: its counts must be few against the entries
+    width = -(-bits // max(-(-bits // most_bits), 1))  # the smallest width that takes no more rounds
     digits = (1 << width) - 1
     places = np.empty(digits + 2, dtype=np.int64)
     for shift in range(32, 32 + bits, max(width, 1)):

@@ -1,8 +1,8 @@
 """Training passes: blocks on threads, in chunks that are short enough for Ctrl-C and progress reports."""
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError, wait
-from typing import NamedTuple
+from concurrent.futures import CancelledError, Future, wait
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +11,14 @@ from thresher.kernels.dense_weights import REGULARIZED_WINNOW, Rule, Weights, dr
 from thresher.kernels.mistake_driven import Examples, Lanes, learn_rows, score_block, take_back
 from thresher.kernels.shuffle import make_state, shuffle_rows
 from thresher.learners.chunks import split_order
-from thresher.learners.dense_weights import MAX_BLOCK_WIDTH, NOT_KEPT, DenseWeights, Matrices, Start
+from thresher.learners.dense_weights import MAX_BLOCK_WIDTH, NOT_KEPT, DenseWeights, Matrices, Start, make_aligned
 from thresher.learners.sparse_weights import Entries, LearnerWeights, SparseWeights, collect_entries, join_entries
 from thresher.rows.labels import select_labels
 from thresher.rows.spilled import is_spilled, release_rows
 from thresher.support.parallel import thread_pool
 
 _REPORT_SECONDS = 0.1
+_SPREAD_BLOCKS = 4  # for each thread: with more blocks, threads are seldom idle at the end
 STRETCH = 2**16
 GROUP_WEIGHTS = 2**24  # features x categories that are trained at a time with sparse weights
 # How many times faster dual weights move in the pass that makes up for a fold: with 2.5 the fold's scores are as high
@@ -65,6 +66,13 @@ class History(NamedTuple):
     n_passes: NDArray[np.int64]
 
 
+class TrainedBlock(NamedTuple):
+    """The mistakes of each pass, -1 for lanes whose category had stopped before, and what the rows have pushed."""
+
+    passes: list[NDArray[np.int64]]
+    duals: NDArray[np.float32]
+
+
 class Orders:
     """The order of the rows in each pass: as given, or shuffled again with a seed.
 
@@ -97,7 +105,8 @@ class Training:
     With `folds`, the number of each row's fold or -1, each fold is then held out in turn, for Regularized Winnow only:
     the pushes of its rows are taken back, the others are learned in one more, faster pass, and the fold is scored. That
     continues the training instead of starting again, as cross-validation would. The weights are restored afterwards.
-    `held_out_scores` has a row for each row with a fold, in their order.
+    `held_out_scores` has a row for each row with a fold, in their order. Where fewer blocks are left than threads, each
+    thread holds out other folds of a block, with a copy of its weights.
     """
 
     def __init__(
@@ -120,28 +129,43 @@ class Training:
         )
         self.discarded = np.zeros_like(self.lanes.learning)
         self.lengths = np.diff(examples.rows.indptr)
-        self._done = np.zeros(self.n_blocks, dtype=np.int64)
+        self.n_folds = int(self.folds.max(initial=-1)) + 1
+        self._done = np.zeros((self.n_blocks, 1 + self.n_folds), dtype=np.int64)  # in passes, and in each fold
         self._mistakes = np.zeros(self.n_blocks, dtype=np.int64)
         self._spilled = is_spilled(examples.rows.indices)
         self._stopped = False
 
     def run(self, n_threads: int, report: Report | None = None) -> History:
         """Train all blocks, which changes their weights, and return the history."""
-        last = self._find_last_of_stage()
-        with thread_pool(min(n_threads, self.n_blocks)) as pool:
+        last, spread = self._find_last_of_stage(), self._choose_spread(n_threads)
+        order = [*spread, *(block for block in range(self.n_blocks) if block not in spread)]
+        with thread_pool(n_threads if spread else min(n_threads, self.n_blocks)) as pool:
             try:
-                tasks = [pool.submit(self._train_block, block, last) for block in range(self.n_blocks)]
-                while wait(tasks, timeout=_REPORT_SECONDS).not_done:
+                tasks = {block: pool.submit(self._train_block, block, last, block not in spread) for block in order}
+                folds = [
+                    pool.submit(self._hold_out_apart, fold, block, tasks[block])
+                    for block in spread
+                    for fold in range(self.n_folds)
+                ]
+                every: list[Future[Any]] = [*tasks.values(), *folds]
+                while wait(every, timeout=_REPORT_SECONDS).not_done:
                     self._report(report)
             finally:
                 self._stopped = True
         self._report(report)
         self.blocks.is_filled = True
         self.blocks.clear_means()
-        history = self._join_history([task.result() for task in tasks])
+        for task in folds:
+            task.result()  # raises what it raised
+        history = self._join_history([tasks[block].result().passes for block in range(self.n_blocks)])
         if last < self.schedule.max_passes and self.lanes.learning.any():
             history = self._train_rest(history, last, n_threads, report)
         return history
+
+    def _choose_spread(self, n_threads: int) -> range:
+        """Return the last blocks, too few for all threads: their folds are spread over the threads."""
+        few = n_threads > 1 and self.n_blocks <= _SPREAD_BLOCKS * n_threads and len(self.held_out_scores) > 0
+        return range(self.n_blocks - self.n_blocks % n_threads if few else self.n_blocks, self.n_blocks)
 
     def _find_last_of_stage(self) -> int:
         """Return the pass after which categories that still learn are gathered into fewer blocks, or the last pass.
@@ -179,7 +203,7 @@ class Training:
         )
 
     def _count_steps(self) -> int:
-        return (self._count_pass_steps() + (int(self.folds.max(initial=-1)) + 1) * self.n_rows) * self.n_blocks
+        return (self._count_pass_steps() + self.n_folds * self.n_rows) * self.n_blocks
 
     def _count_pass_steps(self) -> int:
         return (self.schedule.max_passes - self.first_pass + 1) * self.n_rows
@@ -188,8 +212,8 @@ class Training:
         if report is not None:
             report(Progress(int(self._done.sum()), self._count_steps(), int(self._mistakes.sum())))
 
-    def _train_block(self, block: int, last: int) -> list[NDArray[np.int64]]:
-        """Return the mistakes of each pass, -1 for lanes whose category had stopped before."""
+    def _train_block(self, block: int, last: int, with_folds: bool) -> TrainedBlock:
+        """Train a block, and score its folds unless other threads will."""
         passes = []
         if not self.blocks.is_filled:
             self.blocks.fill_block(block)  # here, so that threads share the work
@@ -207,46 +231,50 @@ class Training:
                 discarded |= due
             learning &= due | (mistakes > 0)
             if not learning.any():
-                self._done[block] = self._count_pass_steps()
+                self._done[block, 0] = self._count_pass_steps()
                 break
-        if len(self.held_out_scores):
-            self._score_held_out(block, duals)
-        return passes
+        if not with_folds:
+            return TrainedBlock(passes, duals)
+        if self.n_folds:
+            changed = (*(array[block] for array in self.blocks.weights), duals)
+            kept = [array.copy() for array in changed]
+            for fold in range(self.n_folds):
+                self._hold_out(fold, block, self.blocks.weights, duals)
+                for array, before in zip(changed, kept, strict=True):
+                    array[:] = before
+        return TrainedBlock(passes, duals[:0].copy())
 
-    def _score_held_out(self, block: int, duals: NDArray[np.float32]) -> None:
-        """Hold out each fold in turn and write its scores for one block, whose weights are restored at the end.
+    def _hold_out_apart(self, fold: int, block: int, trained: "Future[TrainedBlock]") -> None:
+        """Hold out a fold of a block with a copy of its weights; the training of the block has begun before."""
+        duals = trained.result().duals.copy()
+        weights = Weights._make(_copy_block(array, block) for array in self.blocks.weights)
+        self._hold_out(fold, block, weights, duals)
+
+    def _hold_out(self, fold: int, block: int, weights: Weights, duals: NDArray[np.float32]) -> None:
+        """Take back the pushes of a fold, learn the other rows in one pass, and score the fold; changes the weights.
 
         The order is that of the first pass, whichever pass was the block's last.
         """
         order = Orders(self.n_rows, self.schedule.seed if self.schedule.shuffle else None).next()
         rule = self.rule._replace(rate=self.rule.rate * CATCH_UP)
-        changed = (*(array[block] for array in self.blocks.weights), duals)
-        kept = [array.copy() for array in changed]
-        places = np.cumsum(self.folds >= 0) - 1
+        places, chosen = np.cumsum(self.folds >= 0) - 1, np.flatnonzero(self.folds == fold)
         lanes = Lanes(
             self.blocks.width_tag,
             self.blocks.mask_filled_lanes(),
             self.lanes.examples.copy(),
             self.lanes.mistakes.copy(),
         )
-        for fold in range(int(self.folds.max()) + 1):
-            chosen = np.flatnonzero(self.folds == fold)
-            self._take_back(block, chosen, duals)
-            for part in self._split(order[self.folds[order] != fold]):
-                learn_rows(self.examples, part, rule, block, lanes, self.blocks.weights, duals, NOT_KEPT)
-                self._done[block] += len(part)
-            for part in self._split(chosen):
-                score_block(
-                    self.examples.rows, part, places[part], block, self.blocks.width_tag, self.blocks.weights.weight,
-                    self.held_out_scores,
-                )  # fmt: skip
-                self._done[block] += len(part)
-            for array, before in zip(changed, kept, strict=True):
-                array[:] = before
-
-    def _take_back(self, block: int, rows: NDArray[np.int64], duals: NDArray[np.float32]) -> None:
-        for part in self._split(rows):
-            take_back(self.examples, part, self.rule, block, self.blocks.width_tag, self.blocks.weights, duals)
+        for part in self._split(chosen):
+            take_back(self.examples, part, self.rule, block, self.blocks.width_tag, weights, duals)
+        for part in self._split(order[self.folds[order] != fold]):
+            learn_rows(self.examples, part, rule, block, lanes, weights, duals, NOT_KEPT)
+            self._done[block, 1 + fold] += len(part)
+        for part in self._split(chosen):
+            score_block(
+                self.examples.rows, part, places[part], block, self.blocks.width_tag, weights.weight,
+                self.held_out_scores,
+            )  # fmt: skip
+            self._done[block, 1 + fold] += len(part)
 
     def _split(self, order: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """Yield chunks of the rows in `order`; in between, stop if the training was interrupted."""
@@ -268,7 +296,7 @@ class Training:
         self.lanes.mistakes[block] = 0
         for part in self._split(order):
             learn_rows(self.examples, part, self.rule, block, self.lanes, weights, duals, NOT_KEPT)
-            self._done[block] += len(part)
+            self._done[block, 0] += len(part)
         self._mistakes[block] += self.lanes.mistakes[block].sum()
 
     def _due(self, number: int, mistakes: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -293,6 +321,13 @@ class Training:
         padded = [passes + [absent] * (n_passes - len(passes)) for passes in results]
         mistakes = np.stack([np.concatenate(row) for row in zip(*padded, strict=True)])[:, : self.blocks.n_categories]
         return History(np.maximum(mistakes, 0), (mistakes >= 0).sum(axis=0))
+
+
+def _copy_block(array: NDArray[Any], block: int) -> NDArray[Any]:
+    """Return an array of the same shape with a copy of one block; the others take no memory until they are used."""
+    copied = make_aligned(array.shape, array.dtype)
+    copied[block] = array[block]
+    return copied
 
 
 def train_once(

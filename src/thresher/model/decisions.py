@@ -213,8 +213,9 @@ def calibrate(scores: Scores, truth: Truth, thresholds: Floats) -> Floats:
     positives = np.count_nonzero(truth, axis=0)
     known = (positives > 0) & (positives < len(truth))
     slopes = np.ones(len(positives))
+    columns, true_columns = np.ascontiguousarray(scores.T), np.ascontiguousarray(truth.T)
     for category in np.flatnonzero(known):
-        slopes[category] = _slope(scores[:, category] - thresholds[category], truth[:, category])
+        slopes[category] = _slope(columns[category] - thresholds[category], true_columns[category])
     if known.any():
         slopes[~known] = np.sort(slopes[known])[np.count_nonzero(known) // 2]
     return slopes

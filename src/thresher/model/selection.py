@@ -5,7 +5,6 @@ machine. Both sides of a comparison learn the same evenly spaced sample, and as 
 Each learns it once, and is then judged on documents that it holds out (see `learners.training.Training`).
 """
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,23 +18,25 @@ from thresher.model.policies import choose_policy
 from thresher.model.settings import ModelSettings
 from thresher.model.threshold_tuning import score_held_out
 from thresher.rows.folds import assign_folds
-from thresher.rows.labels import as_truth
-from thresher.rows.spilled import count_documents_by_feature
+from thresher.rows.labels import as_truth, list_labels
+from thresher.rows.spilled import SpillingArray, count_documents_by_feature
 from thresher.support.progress import Report, make_reporter
 from thresher.text.analysers import Text
-from thresher.text.tokens import decode_names, gather_names
+from thresher.text.limits import MEMORY
+from thresher.text.tokens import gather_names
 from thresher.text.vectorizer import TextFeatures
 from thresher.text.vocabulary import Vocabulary
+from thresher.text.word_features import classify_names
 
 PAIRS_AND_LETTERS = "words+ngrams:2+chars:4-4"
 _HIGHER_COUNT = 5  # min_count for a view that would otherwise have too many features
-_PARTS = 5
+_FOLDS, _JUDGED = 5, 3000  # folds of a sample, of which two or more are held out, until so many documents are judged
 _MIN_DOCUMENTS = 100  # the minimum number of documents for trials
 _PEEK = 100  # documents used to estimate the work of a trial
 _MAX_TITLE = 200  # characters
 _MAX_ACTIVE = 3e7  # active features over all documents of a sample: about 3 GB
 READING = 200  # the work of reading an active feature, in features x categories x passes
-_MARKS = {"title": "^title:", "ngrams": " ", "chars": "^#"}  # what the names of a part's features have, and no others
+_KINDS = {"title": "is_title", "ngrams": "is_run", "chars": "is_piece"}  # which names are features of a part alone
 _MAX_SAMPLE_CELLS = 2 * 10**7  # documents x categories of a sample
 
 
@@ -119,16 +120,16 @@ def choose_settings(
 
 
 def _choose(trials: "Trials", given: Collection[str], progress: Report | None) -> Choice:
-    done, best = list[Trial](), dict[str, Any]()
-    for change in _list_changes(trials):
+    done, best, effort = list[Trial](), dict[str, Any](), trials.effort
+    for change, is_costly in _list_changes(trials):
         tried = trials.add_change(best, change(trials.settings.as_dict() | best), given)
         if tried is None:
             continue
         compared = trials.compare(best, tried, progress)
         if compared is None:
             continue
-        gain, effort = compared.after - compared.before, trials.effort
-        better = gain > max(effort.gain, effort.errors * compared.error)
+        least = max(effort.gain, effort.errors * compared.error) if is_costly else 0.0
+        better = compared.after - compared.before > least
         done.append(Trial(best, compared.before, compared.documents, not better))
         done.append(Trial(tried, compared.after, compared.documents, better))
         best = tried if better else best
@@ -162,10 +163,11 @@ def describe_trials(trials: Sequence[Trial]) -> list[str]:
 # -- candidate settings ------------------------------------------------------------------------------------------------
 
 
-def _list_changes(trials: "Trials") -> list[Change]:
-    """Return the changes to try in turn, each on top of those chosen before; an empty change is skipped.
+def _list_changes(trials: "Trials") -> list[tuple[Change, bool]]:
+    """Return the changes to try in turn, and whether each is costly; an empty change is skipped.
 
-    Cheap changes come first, so that a costly one must gain what they do not.
+    Each is tried on top of those chosen before. Cheap changes come first, so that a costly one must gain what they do
+    not. The words of titles cost little and seldom hurt, so that any gain will do for them.
     """
 
     def view(name: str) -> Change:
@@ -179,7 +181,7 @@ def _list_changes(trials: "Trials") -> list[Change]:
 
     frequent = 4 * sum(map(len, trials.labels)) > len(trials.labels) * trials.n_categories
     caps = [cap(1.0), cap(4.0)] if trials.settings.choose == "thorough" else [cap(1.0)] if frequent else []
-    return [title, *map(view, trials.effort.views), *caps]
+    return [(title, False), *((change, True) for change in [*map(view, trials.effort.views), *caps])]
 
 
 def _have_titles(texts: list[Text]) -> bool:
@@ -261,9 +263,9 @@ def _has_part(counted: Counted, settings: ModelSettings) -> bool:
         return False
     parts, others = settings.analyser.split("+"), richer.analyser.split("+")
     is_cut = counted.rows.n_features >= richer.max_features
-    one_kind = all(sum(part.startswith(kind) for part in others) <= 1 for kind in _MARKS)
+    one_kind = all(sum(part.startswith(kind) for part in others) <= 1 for kind in _KINDS)
     more = set(others) - set(parts)
-    is_marked = set(parts) <= set(others) and all(part.startswith(tuple(_MARKS)) for part in more)
+    is_marked = set(parts) <= set(others) and all(part.startswith(tuple(_KINDS)) for part in more)
     return is_marked and one_kind and not is_cut and settings.min_count >= richer.min_count
 
 
@@ -271,15 +273,14 @@ def _take_part(settings: ModelSettings, counted: Counted) -> Counted:
     """Return the rows of a view that is part of a richer one, the same as if the texts were read again."""
     rows, letters, stops = counted.rows, counted.letters, counted.stops
     parts = settings.analyser.split("+")
-    names = decode_names(letters, stops)
     dropped = {part for part in str(counted.settings.analyser).split("+") if part not in parts}
-    marks = [mark for kind, mark in _MARKS.items() if any(part.startswith(kind) for part in dropped)]
     totals = np.bincount(rows.indices, rows.data, rows.n_features)
     kept = totals >= settings.min_count
     kept[: int(settings.constant > 0)] = True
-    if marks:
-        pattern = re.compile("|".join(marks))
-        kept &= ~np.array([bool(pattern.search(name)) for name in names], dtype=np.bool_)
+    kinds = classify_names(letters, stops)
+    for part, kind in _KINDS.items():
+        if any(own.startswith(part) for own in dropped):
+            kept &= ~getattr(kinds, kind)
     chosen = np.flatnonzero(kept)
     if len(chosen) <= int(settings.constant > 0):
         raise TextError("no features are left")
@@ -344,14 +345,18 @@ class Trials:
         sample = self._draw_sample(before, after)
         if len(sample.texts) < _MIN_DOCUMENTS:
             return None
+        n_judged = max(2, min(_FOLDS, -(-_FOLDS * _JUDGED // len(sample.texts))))
+        folds = assign_folds(sample.truth, _FOLDS)
+        folds[folds >= n_judged] = -1
+        truth = sample.truth[folds >= 0]
         right = [
-            _count_right(self._score(chosen, sample, progress), sample.truth, sample.one_each)
+            _count_right(self._score(chosen, sample, folds, progress), truth, sample.one_each)
             for chosen in (before, after)
         ]
-        decisions = max(np.count_nonzero(sample.truth), 1)
+        decisions = max(np.count_nonzero(truth), 1)
         shares = [float(counts.sum() / decisions) for counts in right]
         error = float(np.sqrt(((right[1] - right[0]) ** 2).sum()) / decisions)
-        return Comparison(shares[0], shares[1], error, len(sample.texts))
+        return Comparison(shares[0], shares[1], error, len(truth))
 
     def _count_affordable(self, chosen: dict[str, Any]) -> int:
         """Return the number of documents that budget and memory allow."""
@@ -364,8 +369,9 @@ class Trials:
         """Return the average number of active features of a document, from some documents."""
         analyser = self.settings.replace(chosen).analyser
         if str(analyser) not in self._active:
-            rows = new_features(self.settings.replace({"analyser": analyser, "min_count": 1})).fit(self.peeked)
-            self._active[str(analyser)] = 1 + len(rows.indices) / len(self.peeked)
+            entries = SpillingArray(np.int64, MEMORY)
+            new_features(self.settings.replace({"analyser": analyser})).count(self.peeked, entries)
+            self._active[str(analyser)] = 1 + entries.length / len(self.peeked)
         return self._active[str(analyser)]
 
     def _draw_sample(self, before: dict[str, Any], after: dict[str, Any]) -> Sample:
@@ -382,7 +388,7 @@ class Trials:
             truth = truth[:, select_categories(truth, self.effort.categories)]
             if one_each:
                 chosen, truth = chosen[truth.any(axis=1)], truth[truth.any(axis=1)]
-            judged = [np.flatnonzero(row).tolist() for row in truth]
+            judged = list_labels(truth)
             self._samples = {count: Sample(_fetch(self.texts, chosen.tolist()), judged, truth, one_each)}
             self._counted.clear()
         return self._samples[count]
@@ -392,14 +398,17 @@ class Trials:
         key = str(settings.analyser), settings.min_count
         if key not in self._counted:
             richer = [known for known in self._counted.values() if _has_part(known, settings)]
-            features = None
-            if richer:
+            is_whole, features = len(sample.texts) == len(self.texts), None
+            if is_whole and key in self._whole:
+                features, rows = self._whole[key]
+                counted = Counted(settings, rows, features.vocabulary.letters, features.vocabulary.stops)
+            elif richer:
                 counted = _take_part(settings, richer[0])
             else:
                 features = new_features(settings)
                 rows = features.fit(sample.texts)
                 counted = Counted(settings, rows, features.vocabulary.letters, features.vocabulary.stops)
-            if len(sample.texts) == len(self.texts):
+            if is_whole:
                 self._whole[key] = features or _make_features(counted), counted.rows
             self._counted[key] = counted
         return self._counted[key]
@@ -415,14 +424,16 @@ class Trials:
         settings = self.settings.replace(chosen)
         return self._whole.get((str(settings.analyser), settings.min_count))
 
-    def _score(self, chosen: dict[str, Any], sample: Sample, progress: Report | None = None) -> NDArray[np.float32]:
-        """Return the scores of the sampled documents by a learner that has not seen them."""
+    def _score(
+        self, chosen: dict[str, Any], sample: Sample, folds: NDArray[np.int64], progress: Report | None
+    ) -> NDArray[np.float32]:
+        """Return the scores of the sampled documents that have a fold, by a learner that has not seen them."""
         settings = self._scale_min_count(chosen, len(sample.texts)).replace({"max_passes": self.passes})
         counts, n_categories = self._count_features(settings, sample).rows, sample.truth.shape[1]
         rows, _ = strengthen_training_rows(settings, counts._replace(data=counts.data.copy()))
         learner = new_learner(fit_to_size(settings, rows.n_features, n_categories))
         report = make_reporter(f"choose: {describe_settings(chosen) or self.settings.analyser}", progress)
-        return score_held_out(learner, rows, sample.labels, assign_folds(sample.truth, _PARTS), n_categories, report)
+        return score_held_out(learner, rows, sample.labels, folds, n_categories, report)
 
 
 def _count_right(scores: NDArray[np.float32], truth: NDArray[np.bool_], one_each: bool) -> NDArray[np.int64]:

@@ -88,11 +88,12 @@ def score_held_out(
     n_categories: int,
     progress: Any = None,
 ) -> NDArray[np.float32]:
-    """Return each row's raw scores by weights that have not learned from its fold; trains the learner."""
+    """Return the raw scores of each row with a fold by weights that have not learned from it; trains the learner."""
     if learner.can_hold_out:
         return learner.fit_rows(rows, make_labels(labels), n_categories, progress, folds=folds.astype(np.int8))
     score_fold = make_local_scorer(lambda: learner, rows, labels, n_categories)
-    return cross_validate(folds, n_categories, np.arange(len(folds)), score_fold, lambda fold: progress)
+    scores = cross_validate(folds, n_categories, np.arange(len(folds)), score_fold, lambda fold: progress)
+    return scores[folds >= 0]
 
 
 def cross_validate(

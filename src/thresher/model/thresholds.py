@@ -80,7 +80,8 @@ def tune_thresholds(
     thresholds[rare] = fallback
     groups = [rare, *np.flatnonzero(positives >= few)[:, np.newaxis]]
     groups = [group for group in groups if positives[group].sum() >= few]
-    grouped = [(scores[:, group].ravel(), truth[:, group].ravel()) for group in groups]
+    columns, true_columns = np.ascontiguousarray(scores.T), np.ascontiguousarray(truth.T)
+    grouped = [(columns[group].ravel(), true_columns[group].ravel()) for group in groups]
     if aim.measure == "f1":
         reached = _f1_at(grouped, fallback)
         curves = [_find_useful_cuts(own, true, fallback, reached) for own, true in grouped]

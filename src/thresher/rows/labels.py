@@ -1,7 +1,7 @@
 """Conversion of label sets to validated labels that kernels can trust; learners call it."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain, pairwise
 from numbers import Integral
 from typing import Any
 
@@ -80,16 +80,27 @@ def number_categories(named: Iterable[Iterable[str]], names: Sequence[str]) -> l
     return [[numbers[name] for name in row if name in numbers] for row in named]
 
 
-def as_truth(labels: Sequence[Iterable[int]], n_categories: int) -> NDArray[np.bool_]:
+def as_truth(labels: Sequence[Collection[int]], n_categories: int) -> NDArray[np.bool_]:
     """Return whether each document has each category, (documents, categories), from its category numbers.
 
     >>> as_truth([[1], []], 2).tolist()
     [[False, True], [False, False]]
     """
     truth = np.zeros((len(labels), n_categories), dtype=np.bool_)
-    for row, numbers in zip(truth, labels, strict=True):
-        row[list(numbers)] = True
+    counts = np.fromiter(map(len, labels), dtype=np.int64, count=len(labels))
+    numbers = np.fromiter(chain.from_iterable(labels), dtype=np.int64, count=int(counts.sum()))
+    truth[np.repeat(np.arange(len(labels)), counts), numbers] = True
     return truth
+
+
+def list_labels(truth: NDArray[np.bool_]) -> list[list[int]]:
+    """Return each document's category numbers, sorted, from whether it has each category: the inverse of `as_truth`.
+
+    >>> list_labels(np.array([[False, True], [False, False]]))
+    [[1], []]
+    """
+    numbers, ends = np.nonzero(truth)[1].tolist(), np.cumsum(np.count_nonzero(truth, axis=1)).tolist()
+    return [numbers[start:stop] for start, stop in pairwise([0, *ends])]
 
 
 def count_categories(labels: Labels, n_categories: int | None, known: int) -> int:

@@ -14,13 +14,13 @@ The name of an analyser lists its parts, joined with "+", such as "words+ngrams:
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import ParameterError, TextError
-from thresher.kernels.tokenizer import Tokens
+from thresher.kernels.tokenizer import NONE, Tokens
 from thresher.text import token_features
 from thresher.text.feature_checks import CONSTANT
 from thresher.text.lemmas import WordMap, lemmatizer, noun_or_verb
@@ -37,6 +37,26 @@ _ALLOWED = (
     "sets:document, chars:LOW-HIGH, title, joined with +, or functions from str to strings"
 )
 _PLAIN_FIELDS = ("title", "body", "text")
+
+
+class Recipe(NamedTuple):
+    """The features that an analyser makes of words alone, in order.
+
+    Step 1 is the words, steps 2 to 5 runs of as many words, and step 0 the pieces of words, whose `sizes` are the least
+    and the highest number of characters. Words of fields come last.
+    """
+
+    steps: NDArray[np.int64]
+    sizes: tuple[int, int]
+
+
+class Words(NamedTuple):
+    """The words of some texts, and those of the fields whose words are marked: `which` is the field of each."""
+
+    plain: Tokens
+    marked: Tokens
+    fields: list[str]
+    which: NDArray[np.int64]
 
 
 class Analyser:
@@ -65,6 +85,7 @@ class Analyser:
         self._map = _make_word_map(self._base)
         self._makers = [maker for part in self.parts for maker in _list_makers(part)]
         self._batch_makers = [maker for part in self.parts for maker in _list_makers(part, is_batch=True)]
+        self.recipe = _make_recipe(self.parts) if self._base and not self.functions else None
         self._has_sentences = any(part.startswith("sets") for part in self.parts)
 
     @property
@@ -82,9 +103,7 @@ class Analyser:
         return self._analyse(texts, positions, self._makers)
 
     def _analyse(self, texts: Sequence[Text], positions: bool, makers: list[Callable[[Tokens], Any]]) -> list[Any]:
-        plain_alone = type(texts[0]) is str if len(texts) == 1 else set(map(type, texts)) <= {str}
-        fields = [] if plain_alone else [_check_fields(text) for text in texts]
-        plain: Sequence[Any] = ["\n".join(parts.values()) for parts in fields] if fields else texts
+        plain, fields = _split_fields(texts)
         tokens = []
         if self.parts:
             base = self._tokenize(plain, positions or self._has_sentences)
@@ -103,8 +122,22 @@ class Analyser:
         tokens = tokenize(texts, positions)
         return self._map(tokens) if self._map else tokens
 
+    def split_words(self, texts: Sequence[Text]) -> Words:
+        """Return the words of all texts, from which the recipe makes the features; only where there is a recipe."""
+        plain, fields = _split_fields(texts)
+        words = self._tokenize(plain, False)
+        if fields or "title" in self.parts:
+            return Words(words, *self._tokenize_fields(texts, fields, False))
+        return Words(words, Tokens(words.letters[:0], NONE), [], NONE)
+
     def _field_tokens(self, texts: Sequence[Text], fields: list[Mapping[str, str]], positions: bool) -> Tokens:
         """Return the tokens of titles and of fields with other names, prefixed with the field's name."""
+        return token_features.prefix_tokens(*self._tokenize_fields(texts, fields, positions))
+
+    def _tokenize_fields(
+        self, texts: Sequence[Text], fields: list[Mapping[str, str]], positions: bool
+    ) -> tuple[Tokens, list[str], NDArray[np.int64]]:
+        """Return the tokens of titles and of other fields, the names of the fields, and the field of each token."""
         fields = fields or [{}] * len(texts)
         marked = [self._select_marked(text, parts) for text, parts in zip(texts, fields, strict=True)]
         flat = [part for row in marked for part in row.values()]
@@ -119,9 +152,7 @@ class Analyser:
             offset = np.repeat(np.array(wanted, dtype=np.int64) - _locate_texts(flat), counts)
             tokens = tokens._replace(starts=tokens.starts + offset, ends=tokens.ends + offset)
         documents = np.append(0, tokens.documents)[np.cumsum([len(row) for row in marked], dtype=np.int64)]
-        return token_features.prefix_tokens(
-            tokens._replace(documents=documents), list(prefixes), np.repeat(which, counts)
-        )
+        return tokens._replace(documents=documents), list(prefixes), np.repeat(which, counts)
 
     def _select_marked(self, text: Text, fields: Mapping[str, str]) -> dict[str, str]:
         """Return the fields whose words are prefixed with the field's name, sorted by name."""
@@ -129,6 +160,14 @@ class Analyser:
         if "title" in self.parts:
             marked["title"] = _find_title(text)
         return dict(sorted(marked.items()))
+
+
+def _split_fields(texts: Sequence[Text]) -> tuple[Sequence[str], list[Mapping[str, str]]]:
+    """Return the texts as plain ones, and the fields of each, or none if all are plain."""
+    plain_alone = type(texts[0]) is str if len(texts) == 1 else set(map(type, texts)) <= {str}
+    fields = [] if plain_alone else [_check_fields(text) for text in texts]
+    plain: Sequence[Any] = ["\n".join(parts.values()) for parts in fields] if fields else texts
+    return plain, fields
 
 
 def _locate_fields(fields: Mapping[str, str]) -> dict[str, int]:
@@ -174,6 +213,21 @@ def _list_makers(part: str, is_batch: bool = False) -> list[Callable[[Tokens], A
         cut = token_features.cut_repeated_pieces if is_batch else token_features.cut_pieces
         return [partial(cut, low=int(numbers[0]), high=int(numbers[1]))]
     return []
+
+
+def _make_recipe(parts: list[str]) -> Recipe | None:
+    """Return the recipe of parts, or None if they are not made of words alone, or of more than one kind of pieces."""
+    steps, sizes = [1], (1, 1)
+    for part in parts:
+        name, *numbers = re.split("[:-]", part)
+        if name == "ngrams" and max(steps) == 1:
+            steps += range(2, int(numbers[0]) + 1)
+        elif name == "chars" and 0 not in steps:
+            steps.append(0)
+            sizes = int(numbers[0]), int(numbers[1])
+        elif name in ("ngrams", "chars", "sparse", "sets"):
+            return None
+    return Recipe(np.array(steps, dtype=np.int64), sizes)
 
 
 def _check_fields(text: Text) -> Mapping[str, str]:

@@ -39,11 +39,11 @@ def join_tokens(tokens: Tokens, members: NDArray[np.int64], mark: int) -> Tokens
     owners = expand_documents(tokens)[members[:, -1]]
     order = np.argsort(owners, kind="stable")
     members = np.ascontiguousarray(members[order])
-    letters, stops = _join_rows(tokens.letters, tokens.stops, members, mark)
+    letters, stops = join_rows(tokens.letters, tokens.stops, members, mark)
     return _locate(tokens, members, owners[order], letters, stops)
 
 
-def _join_rows(
+def join_rows(
     letters: NDArray[np.uint8], stops: NDArray[np.int64], members: NDArray[np.int64], mark: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return the names of each row of members, joined by the mark and concatenated."""
@@ -126,7 +126,7 @@ def prefix_tokens(tokens: Tokens, prefixes: Sequence[str], which: NDArray[np.int
     letters = np.concatenate((np.frombuffer(b"".join(before), dtype=np.uint8), tokens.letters))
     stops = np.concatenate((np.cumsum(lengths), tokens.stops + lengths.sum()))
     members = np.stack((which, len(prefixes) + np.arange(len(tokens.stops))), axis=1)
-    named, named_stops = _join_rows(letters, stops, members, COLON)
+    named, named_stops = join_rows(letters, stops, members, COLON)
     return tokens._replace(letters=named, stops=named_stops, keys=NONE, rests=NONE)
 
 

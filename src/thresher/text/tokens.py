@@ -88,8 +88,14 @@ def gather_names(
     letters: NDArray[np.uint8], stops: NDArray[np.int64], chosen: NDArray[np.integer]
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return the chosen ones of concatenated names, concatenated in that order."""
-    starts = np.where(chosen > 0, stops[chosen - 1], 0)
-    lengths = stops[chosen] - starts
+    return gather_spans(letters, np.where(chosen > 0, stops[chosen - 1], 0), stops[chosen])
+
+
+def gather_spans(
+    letters: NDArray[np.uint8], starts: NDArray[np.int64], stops: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the letters from each start to its stop, concatenated, and where each ends."""
+    lengths = stops - starts
     ends = np.cumsum(lengths)
     places = np.repeat(starts - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)
     return letters[places], ends

@@ -24,11 +24,24 @@ from thresher.text.limits import MAX_FEATURES, MEMORY
 from thresher.text.token_features import RepeatedTokens, concatenate_parts
 from thresher.text.tokens import decode_names, gather_names, locate_bytes, make_tokens
 from thresher.text.vocabulary import Vocabulary, make_entries
+from thresher.text.word_features import IndexCache, WordFeatureCounter
 
 FIT_TEXTS = 256
 _FIRST_TOTALS = 2**16
 
 Entries = tuple[NDArray[np.int64], NDArray[np.int64]]
+GatherNames = Callable[[NDArray[np.int64]], tuple[NDArray[np.uint8], NDArray[np.int64]]]
+
+
+class CountedTexts(NamedTuple):
+    """Texts whose features were counted: the ends of the documents of each batch, and each feature's total count.
+
+    `gather_names` returns the names of some features, concatenated, and where each ends.
+    """
+
+    ends: list[NDArray[np.int64]]
+    totals: NDArray[np.int64]
+    gather_names: GatherNames
 
 
 class FeatureCounts(NamedTuple):
@@ -98,6 +111,7 @@ class TextFeatures:
         self.min_count, self.max_features = int(min_count), int(max_features)
         self.n_threads = count_threads(n_threads)
         self.vocabulary = _make_first_features(constant, self.max_features)
+        self._indexes = IndexCache()
         self.n_documents = 0
         self.document_counts = np.zeros(self.vocabulary.count, dtype=np.int64)
 
@@ -140,39 +154,39 @@ class TextFeatures:
 
         Rows that would take more than `memory` bytes are kept in temporary files.
         """
-        seen, entries = Vocabulary(), SpillingArray(np.int64, memory)
-        ends, totals = self.count(texts, seen, entries)
-        if not ends:
+        entries = SpillingArray(np.int64, memory)
+        counted = self.count(texts, entries)
+        if not counted.ends:
             raise TextError("there are no texts to learn from")
-        renumbered = self.keep(seen, totals)
-        rows = _convert_all(entries, ends, renumbered, self.vocabulary.count, memory)
+        renumbered = self.keep(counted.totals, counted.gather_names)
+        rows = _convert_all(entries, counted.ends, renumbered, self.vocabulary.count, memory)
         return_freed_memory()
         self.note_documents(len(rows.indptr) - 1, count_documents_by_feature(rows))
         return rows
 
-    def count(
-        self, texts: Iterable[Text], seen: Vocabulary, entries: SpillingArray
-    ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
-        """Count the features of texts; adds names to `seen`, and the entries of each batch to `entries` as one piece.
-
-        Return the ends of the documents of each batch in its piece, and the total count of each feature.
-        """
-        ends, totals = list[NDArray[np.int64]](), np.zeros(_FIRST_TOTALS, dtype=np.int64)
-        for counted, stops in self._entries(texts, seen, grow=True, most=FIT_TEXTS):
+    def count(self, texts: Iterable[Text], entries: SpillingArray) -> CountedTexts:
+        """Count the features of texts; adds the entries of each batch to `entries` as one piece."""
+        if self.analyser.recipe is not None:
+            counter = WordFeatureCounter(self.analyser, self.n_threads)
+            counted = CountedTexts(*counter.count(split_texts(texts, FIT_TEXTS), entries), counter.gather_names)
+            return_freed_memory()
+            return counted
+        seen, ends, totals = Vocabulary(), list[NDArray[np.int64]](), np.zeros(_FIRST_TOTALS, dtype=np.int64)
+        for batch, stops in self._entries(texts, seen, grow=True, most=FIT_TEXTS):
             ends.append(stops)
-            entries.append(counted.copy())  # without the spare room behind it
+            entries.append(batch.copy())  # without the spare room behind it
             if seen.count > len(totals):
                 totals = np.concatenate((totals, np.zeros(seen.count, dtype=np.int64)))
-            add_counts(counted, totals)
+            add_counts(batch, totals)
         return_freed_memory()
-        return ends, totals[: seen.count]
+        return CountedTexts(ends, totals[: seen.count], partial(gather_names, seen.letters, seen.stops))
 
-    def keep(self, seen: Vocabulary, totals: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Keep the features that occur often enough, and return the new number of each seen feature, or -1."""
+    def keep(self, totals: NDArray[np.int64], gather: GatherNames) -> NDArray[np.int64]:
+        """Keep the features that occur often enough, and return the new number of each counted feature, or -1."""
         chosen = self._choose(totals)
         first = _make_first_features(self.has_constant, self.max_features)
-        self.vocabulary = first.join(seen, chosen)
-        renumbered = np.full(seen.count, -1, dtype=np.int64)
+        self.vocabulary = first.join(*gather(chosen))
+        renumbered = np.full(len(totals), -1, dtype=np.int64)
         renumbered[chosen] = first.count + np.arange(len(chosen))
         return renumbered
 
@@ -207,8 +221,13 @@ class TextFeatures:
         return rows
 
     def _rows(self, texts: Iterable[Text], vocabulary: Vocabulary, grow: bool) -> Rows:
-        if isinstance(texts, list) and len(texts) == 1:
+        index = None if grow else self._indexes.get(vocabulary, self.analyser, texts)
+        if isinstance(texts, list) and len(texts) == 1 and (index is None or isinstance(texts[0], FeatureCounts)):
             return self._single_row(texts, vocabulary, grow)
+        if index is not None:
+            n_threads = 1 if self.analyser.is_stateful else self.n_threads
+            parts = list(map_ahead(index.find, split_texts(texts), n_threads))
+            return parts[0] if len(parts) == 1 else join_rows(iter(parts), vocabulary.count, MEMORY)
         counted = list(self._entries(texts, vocabulary, grow, FIT_TEXTS if grow else None))
         entries, ends = _concatenate(counted or [(NONE, NONE)])
         return convert_entries(entries, ends, NONE, vocabulary.count)

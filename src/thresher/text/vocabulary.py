@@ -63,6 +63,11 @@ class Vocabulary:
         return self._table.stops[:count]
 
     @property
+    def table(self) -> Table:
+        """The hash table, as kernels take it."""
+        return self._table
+
+    @property
     def letters(self) -> NDArray[np.uint8]:
         """The names as UTF-8, concatenated."""
         stops = self.stops
@@ -83,7 +88,7 @@ class Vocabulary:
         numbers = np.empty(len(tokens.stops), dtype=np.int32)
         missing = find_names(tokens.letters, tokens.stops, *_get_keys(tokens), self.count, self._table, numbers)
         if grow and missing:
-            self._add(tokens, numbers)
+            self.add(tokens, numbers)
         return numbers
 
     def count_tokens(self, tokens: Tokens, grow: bool) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
@@ -98,11 +103,11 @@ class Vocabulary:
             self.count = known
         if done < size:
             self._make_room(tokens, done)
-            self._add(tokens, numbers)
+            self.add(tokens, numbers)
             filled = count_few(numbers, indices, counts)
         return indices[:filled], counts[:filled]
 
-    def _add(self, tokens: Tokens, numbers: NDArray[np.int32]) -> None:
+    def add(self, tokens: Tokens, numbers: NDArray[np.int32]) -> None:
         """Assign numbers to the tokens without one, up to the cap; writes `numbers`."""
         done, keys = 0, _get_keys(tokens)
         while True:
@@ -124,9 +129,8 @@ class Vocabulary:
         self._table.letters[: len(old.letters)] = old.letters
         fill_slots(self.count, self._table)
 
-    def join(self, other: "Vocabulary", chosen: NDArray[np.int64]) -> "Vocabulary":
-        """Return a vocabulary of these names, followed by the chosen ones of another vocabulary."""
-        letters, stops = gather_names(other.letters, other.stops, chosen)
+    def join(self, letters: NDArray[np.uint8], stops: NDArray[np.int64]) -> "Vocabulary":
+        """Return a vocabulary of these names, followed by other ones, which must be new."""
         stops = np.concatenate((self.stops, stops + len(self.letters)))
         return Vocabulary.from_names(np.concatenate((self.letters, letters)), stops, self.most)
 
