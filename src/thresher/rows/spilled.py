@@ -186,10 +186,13 @@ def count_documents_by_feature(rows: Rows) -> NDArray[np.int64]:
     return counts
 
 
-def return_freed_memory() -> None:
-    """Return freed memory to the system, as large arrays would not reuse it. Only glibc supports this."""
+def return_freed_memory(entries: int) -> None:
+    """Return freed memory to the system after work on many entries of rows, as large arrays would not reuse it.
+
+    Only glibc supports this. It takes milliseconds, and more to get the memory back.
+    """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
+    if entries >= ROWS_AT_ONCE and trim is not None:
         trim(0)
 
 

@@ -14,6 +14,7 @@ The name of an analyser lists its parts, joined with "+", such as "words+ngrams:
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -159,7 +160,7 @@ class Analyser:
         marked = {name: part for name, part in fields.items() if name not in _PLAIN_FIELDS}
         if "title" in self.parts:
             marked["title"] = _find_title(text)
-        return dict(sorted(marked.items()))
+        return dict(sorted(marked.items())) if len(marked) > 1 else marked
 
 
 def _split_fields(texts: Sequence[Text]) -> tuple[Sequence[str], list[Mapping[str, str]]]:
@@ -233,6 +234,8 @@ def _make_recipe(parts: list[str]) -> Recipe | None:
 def _check_fields(text: Text) -> Mapping[str, str]:
     if isinstance(text, str):
         return {"text": text}
+    if type(text) is dict and set(map(type, chain(text, text.values()))) <= {str}:
+        return text
     if not isinstance(text, Mapping) or not all(isinstance(part, str) for part in (*text, *text.values())):
         raise TextError(f"a text must be str or fields of str, not {type(text).__name__}")
     return text

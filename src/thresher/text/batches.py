@@ -24,7 +24,13 @@ def split_texts(texts: Iterable[Text], most: int | None = None) -> Iterator[list
 def _size(batch: list[Any]) -> int:
     if set(map(type, batch)) == {str}:
         return sum(map(len, batch))
-    parts = [part for text in batch for part in (text.values() if isinstance(text, Mapping) else [text])]
+    parts = [
+        part
+        for text in batch
+        for part in (text.values() if type(text) is dict or isinstance(text, Mapping) else [text])
+    ]
+    if set(map(type, parts)) == {str}:
+        return sum(map(len, parts))
     return sum(len(part) for part in parts if isinstance(part, str))
 
 

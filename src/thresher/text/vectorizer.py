@@ -160,7 +160,7 @@ class TextFeatures:
             raise TextError("there are no texts to learn from")
         renumbered = self.keep(counted.totals, counted.gather_names)
         rows = _convert_all(entries, counted.ends, renumbered, self.vocabulary.count, memory)
-        return_freed_memory()
+        return_freed_memory(entries.length)
         self.note_documents(len(rows.indptr) - 1, count_documents_by_feature(rows))
         return rows
 
@@ -169,7 +169,7 @@ class TextFeatures:
         if self.analyser.recipe is not None:
             counter = WordFeatureCounter(self.analyser, self.n_threads)
             counted = CountedTexts(*counter.count(split_texts(texts, FIT_TEXTS), entries), counter.gather_names)
-            return_freed_memory()
+            return_freed_memory(entries.length)
             return counted
         seen, ends, totals = Vocabulary(), list[NDArray[np.int64]](), np.zeros(_FIRST_TOTALS, dtype=np.int64)
         for batch, stops in self._entries(texts, seen, grow=True, most=FIT_TEXTS):
@@ -178,7 +178,7 @@ class TextFeatures:
             if seen.count > len(totals):
                 totals = np.concatenate((totals, np.zeros(seen.count, dtype=np.int64)))
             add_counts(batch, totals)
-        return_freed_memory()
+        return_freed_memory(entries.length)
         return CountedTexts(ends, totals[: seen.count], partial(gather_names, seen.letters, seen.stops))
 
     def keep(self, totals: NDArray[np.int64], gather: GatherNames) -> NDArray[np.int64]:
