@@ -25,7 +25,6 @@ from thresher.kernels.tokenizer import NONE, Tokens
 from thresher.text import token_features
 from thresher.text.feature_checks import CONSTANT
 from thresher.text.lemmas import WordMap, lemmatizer, noun_or_verb
-from thresher.text.token_features import RepeatedTokens
 from thresher.text.tokens import encode, tokenize
 
 Text = str | Mapping[str, str]
@@ -85,7 +84,6 @@ class Analyser:
         self._base = bases[0] if bases else None
         self._map = _make_word_map(self._base)
         self._makers = [maker for part in self.parts for maker in _list_makers(part)]
-        self._batch_makers = [maker for part in self.parts for maker in _list_makers(part, is_batch=True)]
         self.recipe = _make_recipe(self.parts) if self._base and not self.functions else None
         self._has_sentences = any(part.startswith("sets") for part in self.parts)
 
@@ -101,23 +99,16 @@ class Analyser:
 
     def __call__(self, texts: Sequence[Text], positions: bool = False) -> list[Tokens]:
         """Return the tokens of each part for all texts."""
-        return self._analyse(texts, positions, self._makers)
-
-    def _analyse(self, texts: Sequence[Text], positions: bool, makers: list[Callable[[Tokens], Any]]) -> list[Any]:
         plain, fields = _split_fields(texts)
         tokens = []
         if self.parts:
             base = self._tokenize(plain, positions or self._has_sentences)
             tokens = [base] if self._base else []
-            tokens += [make(base) for make in makers]
+            tokens += [make(base) for make in self._makers]
             if fields or "title" in self.parts:
                 tokens.append(self._field_tokens(texts, fields, positions))
         tokens += [_call_function(function, plain) for function in self.functions]
         return tokens
-
-    def analyse_batch(self, texts: Sequence[Text]) -> list[Tokens | RepeatedTokens]:
-        """Return the same as a call without positions; pieces of words are cut once for each distinct word."""
-        return self._analyse(texts, False, self._batch_makers)
 
     def _tokenize(self, texts: Sequence[str], positions: bool) -> Tokens:
         tokens = tokenize(texts, positions)
@@ -201,8 +192,8 @@ def _make_word_map(base: str | None) -> WordMap | None:
     return None
 
 
-def _list_makers(part: str, is_batch: bool = False) -> list[Callable[[Tokens], Any]]:
-    """Return the functions that make the tokens of a part from words, of a batch of documents or of any."""
+def _list_makers(part: str) -> list[Callable[[Tokens], Tokens]]:
+    """Return the functions that make the tokens of a part from words."""
     name, *numbers = re.split("[:-]", part)
     if name == "ngrams":
         return [partial(token_features.make_ngrams, n=n) for n in range(2, int(numbers[0]) + 1)]
@@ -211,8 +202,7 @@ def _list_makers(part: str, is_batch: bool = False) -> list[Callable[[Tokens], A
     if name == "sets":
         return [partial(token_features.make_word_sets, within=numbers[0])]
     if name == "chars":
-        cut = token_features.cut_repeated_pieces if is_batch else token_features.cut_pieces
-        return [partial(cut, low=int(numbers[0]), high=int(numbers[1]))]
+        return [partial(token_features.cut_pieces, low=int(numbers[0]), high=int(numbers[1]))]
     return []
 
 

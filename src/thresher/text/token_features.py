@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +9,6 @@ from numpy.typing import NDArray
 from thresher.kernels.ngrams import cut_names, join_names, measure_joined, order_pairs
 from thresher.kernels.tokenizer import NONE, Tokens
 from thresher.text.tokens import encode, gather_names
-from thresher.text.vocabulary import Vocabulary
 
 # Marks between the members of a name. No token contains one, so names of different kinds never collide.
 SPACE, TILDE, AMPERSAND, COLON = map(ord, " ~&:")
@@ -142,27 +140,6 @@ def cut_pieces(tokens: Tokens, low: int, high: int) -> Tokens:
     owners = owners[:count]
     documents = expand_documents(tokens)[owners]
     return _locate(tokens, owners[:, None], documents, letters[: stops[count - 1] if count else 0], stops[:count])
-
-
-class RepeatedTokens(NamedTuple):
-    """The tokens of several documents, each given by its number in `distinct`; `documents` are the ends of each."""
-
-    distinct: Tokens
-    which: NDArray[np.int64]
-    documents: NDArray[np.int64]
-
-
-def cut_repeated_pieces(tokens: Tokens, low: int, high: int) -> RepeatedTokens:
-    """Return the same as `cut_pieces`, without positions; each distinct token is cut only once."""
-    seen = Vocabulary()
-    words = seen.look_up(tokens)
-    pieces = cut_pieces(Tokens(seen.letters, seen.stops, documents=np.arange(1, seen.count + 1)), low, high)
-    counts = np.diff(pieces.documents, prepend=0)
-    sizes = counts[words]
-    ends = np.cumsum(sizes)
-    firsts = (pieces.documents - counts)[words]
-    which = np.repeat(firsts - (ends - sizes), sizes) + np.arange(ends[-1] if len(ends) else 0)
-    return RepeatedTokens(pieces, which, np.append(0, ends)[tokens.documents])
 
 
 def replace_names(

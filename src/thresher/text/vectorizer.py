@@ -21,7 +21,7 @@ from thresher.text.analysers import Analyser, Part, Text
 from thresher.text.batches import split_texts
 from thresher.text.feature_checks import CONSTANT, MAX_COUNT, is_count, is_name
 from thresher.text.limits import MAX_FEATURES, MEMORY
-from thresher.text.token_features import RepeatedTokens, concatenate_parts
+from thresher.text.token_features import concatenate_parts
 from thresher.text.tokens import decode_names, gather_names, locate_bytes, make_tokens
 from thresher.text.vocabulary import Vocabulary, make_entries
 from thresher.text.word_features import IndexCache, WordFeatureCounter
@@ -287,7 +287,7 @@ class TextFeatures:
         """Yield the counts of batches of texts; while one batch is counted, threads analyse and look up the next."""
 
         def analyse(batch: list[Text]) -> list[Numbered]:
-            return [_look_up(tokens, vocabulary, grow) for tokens in self.analyser.analyse_batch(batch)]
+            return [_look_up(tokens, vocabulary, grow) for tokens in self.analyser(batch)]
 
         for parts in map_ahead(analyse, split_texts(texts, most), 1 if self.analyser.is_stateful else self.n_threads):
             if grow:
@@ -357,51 +357,38 @@ def _decode_numbers(letters: NDArray[np.uint8], stops: NDArray[np.int64], number
 
 
 class Numbered(NamedTuple):
-    """The numbers of a part's tokens, the end of each document, and the names that have no number yet.
-
-    `places` are the tokens without a number, and `which` is the new name of each. `firsts` are the tokens at which the
-    new names come first.
-    """
+    """The numbers of a part's tokens, the end of each document, and the names that have no number yet."""
 
     numbers: NDArray[np.int32]
     documents: NDArray[np.int64]
     places: NDArray[np.int64]
-    which: NDArray[np.int64]
-    firsts: NDArray[np.int64]
     new: Tokens
 
 
-def _look_up(tokens: Tokens | RepeatedTokens, vocabulary: Vocabulary, grow: bool) -> Numbered:
+def _look_up(tokens: Tokens, vocabulary: Vocabulary, grow: bool) -> Numbered:
     """Look up the tokens, and keep only the unknown ones, so that waiting batches stay small."""
-    distinct = tokens.distinct if isinstance(tokens, RepeatedTokens) else tokens
-    numbers = vocabulary.look_up(distinct, grow=False)
-    if isinstance(tokens, RepeatedTokens):
-        numbers = numbers[tokens.which]
+    numbers = vocabulary.look_up(tokens, grow=False)
     places = np.flatnonzero(numbers < 0) if grow else NONE
-    chosen, which, firsts = places, np.arange(len(places)), places
-    if isinstance(tokens, RepeatedTokens):
-        found, first, inverse = np.unique(tokens.which[places], return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        chosen, which, firsts = found[order], np.argsort(order)[inverse], places[first[order]]
-    letters, stops = gather_names(distinct.letters, distinct.stops, chosen)
-    keys, rests = (array[chosen] if len(array) else array for array in (distinct.keys, distinct.rests))
-    return Numbered(numbers, tokens.documents, places, which, firsts, Tokens(letters, stops, keys, rests))
+    letters, stops = gather_names(tokens.letters, tokens.stops, places)
+    keys, rests = (array[places] if len(array) else array for array in (tokens.keys, tokens.rests))
+    return Numbered(numbers, tokens.documents, places, Tokens(letters, stops, keys, rests))
 
 
 def _number_new(parts: list[Numbered], vocabulary: Vocabulary) -> None:
     """Assign numbers to the tokens without one, document by document across all parts."""
     if len(parts) == 1 or len(parts[0].documents) == 1:
         for part in parts:
-            part.numbers[part.places] = vocabulary.look_up(part.new)[part.which]
+            part.numbers[part.places] = vocabulary.look_up(part.new)
         return
-    owners = np.concatenate([np.searchsorted(part.documents, part.firsts, side="right") for part in parts])
+    owners = np.concatenate([np.searchsorted(part.documents, part.places, side="right") for part in parts])
     order, new = np.argsort(owners, kind="stable"), concatenate_parts([part.new for part in parts])
     letters, ends = gather_names(new.letters, new.stops, order)
     numbers = np.empty(len(order), dtype=np.int32)
     numbers[order] = vocabulary.look_up(Tokens(letters, ends))
-    ends = np.cumsum([len(part.firsts) for part in parts])[:-1]
-    for part, part_numbers in zip(parts, np.split(numbers, ends), strict=True):
-        part.numbers[part.places] = part_numbers[part.which]
+    for part, part_numbers in zip(
+        parts, np.split(numbers, np.cumsum([len(part.places) for part in parts])[:-1]), strict=True
+    ):
+        part.numbers[part.places] = part_numbers
 
 
 def _merge_parts(parts: list[Numbered]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
