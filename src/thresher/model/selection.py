@@ -30,8 +30,9 @@ from thresher.text.word_features import classify_names
 
 PAIRS_AND_LETTERS = "words+ngrams:2+chars:4-4"
 _HIGHER_COUNT = 5  # min_count for a view that would otherwise have too many features
-_FOLDS, _JUDGED = 5, 3000  # folds of a sample, of which two or more are held out, until so many documents are judged
-_TOLERANCE = 0.1  # that of trials: with it they take two thirds of the time, and choose the same
+_FOLDS = 5  # of a sample; two or more are held out, until `_MANY` documents are judged
+_MANY = 3000  # documents
+_TOLERANCE = 0.1  # of trials on more than `_MANY` documents: they take two thirds of the time, and choose the same
 _MIN_DOCUMENTS = 100  # the minimum number of documents for trials
 _PEEK = 100  # documents used to estimate the work of a trial
 _MAX_TITLE = 200  # characters
@@ -346,7 +347,7 @@ class Trials:
         sample = self._draw_sample(before, after)
         if len(sample.texts) < _MIN_DOCUMENTS:
             return None
-        n_judged = max(2, min(_FOLDS, -(-_FOLDS * _JUDGED // len(sample.texts))))
+        n_judged = max(2, min(_FOLDS, -(-_FOLDS * _MANY // len(sample.texts))))
         folds = assign_folds(sample.truth, _FOLDS)
         folds[folds >= n_judged] = -1
         truth = sample.truth[folds >= 0]
@@ -429,9 +430,9 @@ class Trials:
         self, chosen: dict[str, Any], sample: Sample, folds: NDArray[np.int64], progress: Report | None
     ) -> NDArray[np.float32]:
         """Return the scores of the sampled documents that have a fold, by a learner that has not seen them."""
-        settings = self._scale_min_count(chosen, len(sample.texts)).replace(
-            {"max_passes": self.passes, "tolerance": _TOLERANCE}
-        )
+        settings = self._scale_min_count(chosen, len(sample.texts)).replace({"max_passes": self.passes})
+        if len(self.texts) > _MANY:
+            settings = settings.replace({"tolerance": _TOLERANCE})
         counts, n_categories = self._count_features(settings, sample).rows, sample.truth.shape[1]
         rows, _ = strengthen_training_rows(settings, counts._replace(data=counts.data.copy()))
         learner = new_learner(fit_to_size(settings, rows.n_features, n_categories))
