@@ -28,7 +28,7 @@ def warm_up(shell: Shell) -> None:
         with tempfile.TemporaryDirectory() as folder:
             model.save(Path(folder, "model"))
             model = Categorizer.load(Path(folder, "model"))
-        model.predict(texts[:10])
+        model.predict(texts)
         model.explain(texts[0])
         model.learn("a new word in a new category", accept=["new category"])
         list(model.stream([(texts[0], categories[0])]))

@@ -213,7 +213,10 @@ def number_document(
 @kernel
 def measure_documents(words: Words, steps: NDArray[np.int64], bounds: NDArray[np.int64]) -> tuple[int, int, int]:
     """Return the highest numbers of words and of features that a document may have, and that all may have together."""
-    n_runs, has_pieces = np.count_nonzero(steps), bool((steps == 0).any())
+    n_runs, has_pieces = 0, False
+    for step in steps:
+        n_runs += step != 0
+        has_pieces |= step == 0
     longest = most = total = start = marked = 0
     for document in range(len(words.ends)):
         stop = words.ends[document]
@@ -281,8 +284,9 @@ def find_word_features(
     longest, most, total = measure_documents(words, steps, known.bounds)
     extra = np.empty(0, dtype=np.int32)
     extra_ends = np.zeros(len(words.ends), dtype=np.int64)
-    if (steps == 0).any():
-        extra = find_pieces_of_unknown(words, letters, stops, sizes, known, table, extra_ends)
+    for step in steps:
+        if step == 0:
+            extra = find_pieces_of_unknown(words, letters, stops, sizes, known, table, extra_ends)
     room = most + len(extra)
     runs, numbers = np.empty(longest, dtype=np.int64), np.empty(room, dtype=np.int64)
     scratch, nothing = np.empty(room, dtype=np.int64), np.empty(0, dtype=np.int64)
@@ -348,7 +352,6 @@ def find_pieces_of_unknown(
     keys, rests, pieces = np.empty(n_cut, np.int64), np.empty(n_cut, np.int64), np.empty(n_cut, np.int32)
     make_keys(cut, cut_stops[:n_cut], keys, rests)
     find_names(cut, cut_stops[:n_cut], keys, rests, len(known.of_piece), table, pieces)
-    ends[:] = 0
     filled = 0
     for i in range(n_cut):
         if pieces[i] != ABSENT:

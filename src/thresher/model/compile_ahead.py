@@ -1,7 +1,7 @@
 """Compile the kernels of learning in another process, while this one reads texts and compiles those of text.
 
 Numba compiles one kernel at a time in a process, which is most of the time that a first training takes. The other
-process leaves its result in the cache on disk.
+process leaves its result in the cache on disk. Then it compiles the kernels that predict many texts, for later.
 """
 
 import hashlib
@@ -16,9 +16,11 @@ import numpy as np
 from thresher.kernels.compiler import COMPILED
 from thresher.kernels.csr import Rows
 from thresher.kernels.mistake_driven import learn_rows
-from thresher.model.factories import new_learner, strengthen_training_rows
+from thresher.model.factories import new_features, new_learner, strengthen_training_rows
+from thresher.model.selection import PAIRS_AND_LETTERS
 from thresher.model.settings import ModelSettings
 from thresher.model.threshold_tuning import train_and_tune
+from thresher.text.analysers import Text
 
 _N_ROWS, _N_CATEGORIES = 64, 16  # from 9 categories on, the kernels are compiled for lanes of 16
 
@@ -27,7 +29,7 @@ _started: "list[subprocess.Popen[bytes]]" = []
 
 
 def start_compiling() -> None:
-    """Start a process that compiles the kernels of learning, unless they are compiled, or cannot be kept.
+    """Start a process that compiles the kernels of learning and prediction, unless they are compiled or cannot be kept.
 
     It ends by itself after some seconds. A process that needs such a kernel earlier compiles it too, which is safe.
     """
@@ -49,6 +51,22 @@ def compile_learning() -> None:
     learner = new_learner(settings)
     train_and_tune(settings, learner, strong, labels, _N_CATEGORIES)
     learner.score_rows(strong)
+
+
+def compile_prediction() -> None:
+    """Find the features of a few texts as a model does for many."""
+    features = new_features(
+        ModelSettings.complete("default", {"analyser": f"{PAIRS_AND_LETTERS}+title", "min_count": 1})
+    )
+    texts: list[Text] = ["crude oil", "crude oil and gas"]
+    features.fit(texts)
+    features.rows(texts)
+
+
+def compile_all() -> None:
+    """Compile first what a training in another process waits for, and note that all is compiled."""
+    compile_learning()
+    compile_prediction()
     if (mark := _mark()) is not None:
         mark.touch()
 
@@ -63,4 +81,4 @@ def _mark() -> Path | None:
 
 
 if __name__ == "__main__":
-    compile_learning()
+    compile_all()
