@@ -1,5 +1,6 @@
 """Load models for the verbs, with as few imports as possible."""
 
+import gc
 import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,10 +16,22 @@ if TYPE_CHECKING:
 
 def load_model(path: Path | str, n_threads: int | None = None) -> "Categorizer":
     """Return the model in a file."""
-    import_numba()
-    from thresher.categorizer import Categorizer
+    with pause_collection():
+        import_numba()
+        from thresher.categorizer import Categorizer
 
-    return Categorizer.load(path, n_threads=n_threads)
+        return Categorizer.load(path, n_threads=n_threads)
+
+
+@contextmanager
+def pause_collection() -> "Iterator[None]":
+    """Collect no garbage while modules and kernels are loaded, which makes many objects and leaves them all in use."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def has_journal(path: Path, folder: Path | None = None) -> bool:
