@@ -465,7 +465,7 @@ def test_a_signal_ends_training_soon_and_leaves_the_old_model(
     # Labels that contradict each other are never learned, so that training would take hours; there are as many as in
     # the other model, for which everything is compiled already.
     data = write(tmp_path / "a.jsonl", *({"text": TEXT, "categories": [name]} for name in "abcdefghijklmn" * 50))
-    options = ["--force", "--max-passes", "10000000", "--thresholds", "fixed"]
+    options = ["--force", "--max-passes", "10000000", "--tolerance", "0", "--thresholds", "fixed"]
     ended = interrupted(["train", data, "-o", model, *options], b"learn", signals)
     assert ended.code == code
     assert ended.seconds < 2  # a second, on two cores
