@@ -257,7 +257,7 @@ class IndexCache:
 
 
 class _Indexed(NamedTuple):
-    """The index of a vocabulary of so many names, which these letters begin with, after so many texts."""
+    """The index of a vocabulary with `n_names`, which the letters begin with, and the texts looked up so far."""
 
     n_names: int
     letters: NDArray[np.uint8]
@@ -293,7 +293,7 @@ class NameKinds(NamedTuple):
 
 
 def classify_names(letters: NDArray[np.uint8], stops: NDArray[np.int64]) -> NameKinds:
-    """Return the kinds of names of features; no word has the marks by which they are told.
+    """Return the kinds of names of features; no word has the marks that tell them apart.
 
     >>> from thresher.text.tokens import make_tokens
     >>> tokens = make_tokens(["oil", "title:oil", "crude oil", "#_oil"])
