@@ -125,12 +125,10 @@ def test_the_paper_s_probability_is_the_sigmoid_of_the_raw_score() -> None:
     np.testing.assert_allclose(model.predict_proba(TEST.texts, paper=True), 1 / (1 + np.exp(-raw(model))), rtol=1e-12)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_a_calibrated_probability_above_one_half_is_acceptance(preset: str) -> None:
-    model = fitted(preset=preset, policy="above")
-    for names, row in zip(model.predict(TEST.texts), model.predict_proba(TEST.texts), strict=True):
-        assert {*names} == {name for name, chance in zip(model.categories, row, strict=True) if chance > 0.5}
-        assert ((row > 0) & (row < 1)).all()
+def test_the_goal_of_the_thresholds_leaves_the_probabilities_as_they_are() -> None:
+    precise, thorough = (fitted(thresholds=goal, analyser="words") for goal in ("precision:0.95", "recall:0.95"))
+    assert (precise.predict_proba(TEST.texts) == thorough.predict_proba(TEST.texts)).all()
+    assert precise.predict(TEST.texts) != thorough.predict(TEST.texts)
 
 
 def test_one_text_at_a_time_scores_as_all_at_once() -> None:

@@ -208,14 +208,16 @@ def _join_doubts(doubts: list[Doubts]) -> Doubts:
 def _probabilities(doubts: Doubts, scores: Scores, truth: Truth, theta: float) -> tuple[list[float], list[bool]]:
     """Return the probability of each doubtful category, and whether label and model still differ by it.
 
-    Held-out documents score lower than documents that were learned. So the probability is 1/2 not at theta but at the
+    Held-out documents score lower than documents that were learned. So the decision is not at theta but at the
     thresholds that separate the held-out documents best.
     """
     thresholds = tune_thresholds(scores, truth, "f1", theta)
-    slopes = calibrate(scores, truth, thresholds)
-    margins = scores[doubts.documents, doubts.categories] - thresholds[doubts.categories]
+    slopes, midpoints = calibrate(scores, truth, thresholds)
+    own = scores[doubts.documents, doubts.categories]
+    margins = own - thresholds[doubts.categories]
     given = truth[doubts.documents, doubts.categories]
-    return sigmoid(slopes[doubts.categories] * margins).tolist(), ((margins > 0) != given).tolist()
+    chances = sigmoid(slopes[doubts.categories] * (own - midpoints[doubts.categories]))
+    return chances.tolist(), ((margins > 0) != given).tolist()
 
 
 def _break_evens(scores: Scores, truth: Truth, names: list[str]) -> dict[str, float]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from thresher.errors import ParameterError
-from thresher.kernels.calibration import find_likeliest_slope
+from thresher.kernels.calibration import fit_sigmoid, measure_spread
 from thresher.kernels.reproducible_math import sigmoid
 from thresher.model.policies import check_policy, max_categories
 from thresher.model.thresholds import Floats, Scores, Truth, tune_thresholds
@@ -23,23 +23,33 @@ RIVALRIES = (0.1, 0.2, 0.3)
 RIVALRY_GAIN = 0.0005  # in F1 on held-out documents
 MAX_THRESHOLD = 1e40  # larger than any sum of strengths and weights
 
-_ABOVE_ONE, _ABOVE_HALF = np.nextafter(1.0, 2.0), np.nextafter(0.5, 1.0)
+_ABOVE_ONE = np.nextafter(1.0, 2.0)
+# The probability of a category is fitted on its highest scores, so many for each positive, and a few more. The others
+# are so far below that they would decide the fit. These numbers and the weights of the prior were chosen on training
+# documents (docs/decisions/24-probabilities.md).
+_FOR_EACH_POSITIVE, _AND_MORE = 6, 20
+_PRIOR_WEIGHTS = (30.0, 3.0)  # in units of documents, of the slope and the offset that all categories share
+_LEAST_SHARE = 0.1  # of the common slope that a category has at least
+_LITTLE = (1e-3, 1e-3)  # the weights of the prior of that slope and offset: only against equal scores
 _DECIDED_AT_ONCE = 2**12
 
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """The threshold and the probability slope of each category, and the policy that picks a document's categories.
+    """The threshold and the probability of each category, and the policy that picks a document's categories.
 
     Parameters
     ----------
     thresholds : array (categories,)
         A category is accepted if its raw score is strictly above its threshold.
     slopes : array (categories,)
-        How fast the probability rises at the threshold; within SLOPES.
+        How fast the probability rises where it is 1/2; within SLOPES.
     rivalry : array (categories,)
         The share of a document's best score that is added to a category's threshold for that document. The best score
         is taken over the categories with a share. Default: 0 for all categories.
+    midpoints : array (categories,)
+        The raw score at which the probability is 1/2. If empty, it is the threshold, wherever that moves, as in models
+        of version 0.1 and where thresholds are fixed.
     policy : str
         "above": the categories whose scores are above their thresholds. "at-least-one": the same, or the best category
         if none is above. "exactly-one": the best category. "at-most-K", as in "at-most-3": the K best of those above.
@@ -61,16 +71,20 @@ class Decisions:
     slopes: Floats
     rivalry: Floats = field(default_factory=lambda: np.zeros(0))
     policy: str = "above"
+    midpoints: Floats = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         if len(self.rivalry) == 0:
             object.__setattr__(self, "rivalry", np.zeros(len(self.thresholds)))
         check_policy(self.policy)
-        shapes = {name: getattr(self, name).shape for name in ("thresholds", "slopes", "rivalry")}
+        names = ("thresholds", "slopes", "rivalry", *(["midpoints"] if len(self.midpoints) else []))
+        shapes = {name: getattr(self, name).shape for name in names}
         if self.thresholds.ndim != 1 or len(set(shapes.values())) > 1:
             raise ParameterError(f"shapes differ: {', '.join(f'{name} {shape}' for name, shape in shapes.items())}")
         if not (np.abs(self.thresholds) <= MAX_THRESHOLD).all():
             raise ParameterError(f"thresholds must be finite, within +-{MAX_THRESHOLD:g}")
+        if not (np.abs(self.midpoints) <= MAX_THRESHOLD).all():
+            raise ParameterError(f"midpoints must be finite, within +-{MAX_THRESHOLD:g}")
         if not ((self.slopes >= SLOPES[0]) & (self.slopes <= SLOPES[1])).all():
             raise ParameterError(f"slopes must lie from {SLOPES[0]:g} to {SLOPES[1]:g}")
         if not ((self.rivalry >= 0) & (self.rivalry <= 1)).all():
@@ -110,33 +124,37 @@ class Decisions:
         return _reported_scores(scores, self.cuts(scores))
 
     def probabilities(self, scores: Scores) -> Floats:
-        """Return the calibrated probabilities. They are above 1/2 exactly if the raw score is above the threshold."""
-        return _probabilities(scores, self.cuts(scores), self.slopes)
+        """Return the calibrated probabilities, which do not depend on the goal of the thresholds."""
+        return sigmoid(self.slopes * (scores - (self.cuts(scores) + self._measure_shift())))
 
     def scores_of_pairs(self, scores: Scores, documents: Ints, numbers: Ints, cuts: Floats) -> tuple[Floats, Floats]:
         """Return `reported_scores` and `probabilities` for only these pairs of `documents` and category `numbers`."""
         pair_cuts = cuts[numbers] if cuts.ndim == 1 else cuts[documents, numbers]
         pair_scores = scores[documents, numbers]
-        return _reported_scores(pair_scores, pair_cuts), _probabilities(pair_scores, pair_cuts, self.slopes[numbers])
+        middles = pair_cuts + self._measure_shift()[numbers]
+        return _reported_scores(pair_scores, pair_cuts), sigmoid(self.slopes[numbers] * (pair_scores - middles))
+
+    def _measure_shift(self) -> Floats:
+        """Return how far above its threshold each category has the probability 1/2."""
+        return self.midpoints - self.thresholds if len(self.midpoints) else np.zeros(len(self.thresholds))
 
     def add_categories(self, count: int, threshold: float, slope: float) -> Self:
         """Return a copy with `count` new categories at the end."""
         new = {"thresholds": threshold, "slopes": slope, "rivalry": 0.0}
+        if len(self.midpoints):
+            new["midpoints"] = threshold
         longer = {name: np.append(getattr(self, name), np.full(count, value)) for name, value in new.items()}
         return type(self)(**longer, policy=self.policy)
 
     def select_categories(self, categories: ArrayLike) -> Self:
         """Return a copy with only these categories, in this order."""
         kept = np.asarray(categories, dtype=np.intp)
-        return type(self)(self.thresholds[kept], self.slopes[kept], self.rivalry[kept], self.policy)
+        arrays = (self.thresholds[kept], self.slopes[kept], self.rivalry[kept])
+        return type(self)(*arrays, self.policy, self.midpoints[kept] if len(self.midpoints) else self.midpoints)
 
 
 def _reported_scores(scores: Scores, cuts: Floats) -> Floats:
     return _split_at(1.0, _ABOVE_ONE, 1 + (scores - cuts), scores > cuts)
-
-
-def _probabilities(scores: Scores, cuts: Floats, slopes: Floats) -> Floats:
-    return _split_at(0.5, _ABOVE_HALF, sigmoid(slopes * (scores - cuts)), scores > cuts)
 
 
 def _split_at(middle: float, next_above: float, values: Floats, above: Truth) -> Floats:
@@ -182,7 +200,8 @@ def tune_decisions(
             f1 = _f1(other, scores, truth)
             chosen, reached = (other, f1) if f1 > reached else (chosen, reached)
     relative = _relative(scores, float(chosen.rivalry.max(initial=0.0)))
-    return replace(chosen, slopes=calibrate(relative, truth, chosen.thresholds))
+    slopes, midpoints = calibrate(relative, truth, chosen.thresholds)
+    return replace(chosen, slopes=slopes, midpoints=midpoints)
 
 
 def _relative(scores: Scores, share: float) -> Scores:
@@ -204,25 +223,42 @@ def _f1(decisions: Decisions, scores: Scores, truth: Truth) -> float:
 # -- calibrating the probabilities -------------------------------------------------------------------------------------
 
 
-def calibrate(scores: Scores, truth: Truth, thresholds: Floats) -> Floats:
-    """Return for each category the slope of its probability, sigmoid(slope x (score - threshold)).
+def calibrate(scores: Scores, truth: Truth, thresholds: Floats) -> tuple[Floats, Floats]:
+    """Return for each category the slope and the midpoint of its probability, sigmoid(slope x (score - midpoint)).
 
-    This is Platt scaling with smoothed targets and the probability fixed at 1/2 at the threshold: the most likely slope
-    within SLOPES. A category without positives or without negatives gets the median slope of the others, or 1.
+    This is Platt scaling with smoothed targets, first of all categories together and then of each, which stays near the
+    common curve unless its documents say otherwise. So it has the rate of the others where it has few positives. A
+    category without positives has the common curve. Without any positives, probabilities are 1/2 at the thresholds.
     """
-    positives = np.count_nonzero(truth, axis=0)
-    known = (positives > 0) & (positives < len(truth))
-    slopes = np.ones(len(positives))
     columns, true_columns = np.ascontiguousarray(scores.T), np.ascontiguousarray(truth.T)
-    for category in np.flatnonzero(known):
-        slopes[category] = _slope(columns[category] - thresholds[category], true_columns[category])
-    if known.any():
-        slopes[~known] = np.sort(slopes[known])[np.count_nonzero(known) // 2]
-    return slopes
+    known: list[int] = np.flatnonzero(truth.any(axis=0)).tolist()
+    if not known:
+        return np.ones(len(thresholds)), thresholds
+    highest = {category: _take_highest(columns[category], true_columns[category]) for category in known}
+    values, true = (np.concatenate([pair[i] for pair in highest.values()]) for i in range(2))
+    mean, spread = measure_spread(values)
+    spread = max(spread, 1 / SLOPES[1])
+    slope, offset = fit_sigmoid((values - mean) / spread, _smooth(true), (0.0, 0.0), _LITTLE)
+    common: tuple[float, float] = (max(slope, SLOPES[0] * spread), offset)
+    slopes, midpoints = np.full(len(thresholds), common[0]), np.full(len(thresholds), -offset / common[0])
+    for category, (own, own_true) in highest.items():
+        logits = common[0] * ((own - mean) / spread) + common[1]
+        share, shift = fit_sigmoid(logits, _smooth(own_true), (1.0, 0.0), _PRIOR_WEIGHTS)
+        share = max(share, _LEAST_SHARE)
+        slopes[category] = share * common[0]
+        midpoints[category] = -(share * common[1] + shift) / slopes[category]
+    midpoints = np.clip(midpoints * spread + mean, -MAX_THRESHOLD, MAX_THRESHOLD)
+    return np.clip(slopes / spread, *SLOPES), midpoints
 
 
-def _slope(margins: Floats, truth: Truth) -> float:
-    """Return the most likely slope of one category."""
+def _take_highest(scores: Scores, truth: Truth) -> tuple[Floats, Truth]:
+    """Return a category's highest scores, and which of them are right; equal scores are taken or left together."""
+    most = min(len(scores), _FOR_EACH_POSITIVE * int(np.count_nonzero(truth)) + _AND_MORE)
+    is_high = scores >= np.partition(scores, len(scores) - most)[len(scores) - most]
+    return scores[is_high].astype(np.float64), truth[is_high]
+
+
+def _smooth(truth: Truth) -> Floats:
+    """Return the targets of Platt scaling: a little below 1 and above 0, the more so the fewer there are."""
     positives = np.count_nonzero(truth)
-    targets = np.where(truth, (positives + 1) / (positives + 2), 1 / (len(truth) - positives + 2))
-    return find_likeliest_slope(np.ascontiguousarray(margins), targets, *SLOPES)
+    return np.where(truth, (positives + 1) / (positives + 2), 1 / (len(truth) - positives + 2))

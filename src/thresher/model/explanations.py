@@ -49,7 +49,7 @@ class Explanation:
     score, raw, threshold : float
         The reported score, 1 + raw - threshold; the raw score; and the category's threshold for this text.
     probability : float
-        The calibrated probability; 1/2 at the threshold.
+        The calibrated probability.
     words : list of Word
         Sorted by the size of their contributions, which add up to `raw`.
     unknown : int

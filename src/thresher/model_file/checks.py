@@ -33,6 +33,7 @@ _WEIGHTS = Rule(np.float32, "weights.features")
 RULES = {
     "categories.letters": Rule(np.uint8),
     "categories.stops": Rule(np.int64, ends_in="categories.letters"),
+    "decisions.midpoints": _DECISIONS,
     "decisions.rivalry": _DECISIONS,
     "decisions.slopes": _DECISIONS,
     "decisions.thresholds": _DECISIONS,

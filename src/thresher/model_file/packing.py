@@ -59,6 +59,8 @@ def pack(model: ModelState) -> tuple[dict[str, Any], Arrays]:
     }
     if model.decisions.rivalry.any():
         arrays["decisions.rivalry"] = model.decisions.rivalry
+    if len(model.decisions.midpoints):
+        arrays["decisions.midpoints"] = model.decisions.midpoints
     arrays |= _pack_names("categories", model.categories)
     arrays |= _pack_reservoir(model.reservoir)
     if model.learner.is_fitted:
@@ -147,7 +149,8 @@ def unpack(packed: Mapping[str, Any], arrays: Arrays, model: ModelState) -> None
     require(len(set(model.categories)) == len(model.categories), "two categories have the same name")
     thresholds, slopes = arrays["decisions.thresholds"], arrays["decisions.slopes"]
     rivalry = arrays.get("decisions.rivalry", np.zeros(len(thresholds)))
-    model.decisions = Decisions(thresholds, slopes, rivalry, packed["policy"])
+    midpoints = arrays.get("decisions.midpoints", np.zeros(0))
+    model.decisions = Decisions(thresholds, slopes, rivalry, packed["policy"], midpoints)
     model.reservoir = _unpack_reservoir(arrays, int(packed["documents_seen"]), model)
     if packed["fitted"] is True:
         _unpack_learner(model, packed, arrays)

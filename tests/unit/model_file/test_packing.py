@@ -309,6 +309,8 @@ BAD_ARRAYS: dict[str, Callable[[], Arrays]] = {
     "negative slope": lambda: put("decisions.slopes", 0, -1.0),
     "NaN rivalry": lambda: {"decisions.rivalry": np.full(len(packed()[1]["decisions.slopes"]), np.nan)},
     "rivalry of nothing": lambda: {"decisions.rivalry": np.zeros(len(packed()[1]["decisions.slopes"]))},
+    "midpoints of too few categories": lambda: {"decisions.midpoints": np.full(1, 0.2)},
+    "NaN midpoint": lambda: {"decisions.midpoints": np.full(len(packed()[1]["decisions.slopes"]), np.nan)},
     "rivalry of too few categories": lambda: {"decisions.rivalry": np.full(1, 0.2)},
     "rivalry of float32": lambda: {"decisions.rivalry": np.full(1, 0.2, dtype=np.float32)},
     "thresholds of int64": lambda: typed("decisions.thresholds", np.int64),
@@ -389,7 +391,7 @@ def test_perceptron_may_have_negative_weights(tmp_path: Path) -> None:
     assert Categorizer.load(tmp_path / "m").state.learner.weights_.min() < 0
 
 
-@pytest.mark.parametrize("name", sorted(packed()[1]))
+@pytest.mark.parametrize("name", sorted(packed()[1].keys() - {"decisions.midpoints"}))
 def test_a_missing_array_is_refused(name: str, tmp_path: Path) -> None:
     crafted(tmp_path / "m", without=name)
     assert_refused(tmp_path / "m", name)
@@ -495,6 +497,20 @@ def test_rivalry_comes_back(tmp_path: Path) -> None:
     back = Categorizer.load(tmp_path / "m")
     assert back.state.decisions.rivalry.tolist() == [0.2] * count
     assert back.digest() == model.digest() != replace_rivalry(model, 0.1).digest()
+
+
+def test_midpoints_come_back_and_may_be_missing(tmp_path: Path) -> None:
+    model = Categorizer(analyser="words").fit(*TRAIN)
+    model.save(tmp_path / "m")
+    back = Categorizer.load(tmp_path / "m")
+    assert back.state.decisions.midpoints.tolist() == model.state.decisions.midpoints.tolist()
+    old = replace(model.state.decisions, midpoints=np.zeros(0))
+    model.state.decisions = old
+    model.save(tmp_path / "old")
+    assert len(Categorizer.load(tmp_path / "old").state.decisions.midpoints) == 0
+    moved = replace(old, thresholds=old.thresholds + 1)
+    scores = np.ones((1, len(old.thresholds)), dtype=np.float32)
+    assert (moved.probabilities(scores) < old.probabilities(scores)).all()
 
 
 def replace_rivalry(model: Categorizer, share: float) -> Categorizer:
