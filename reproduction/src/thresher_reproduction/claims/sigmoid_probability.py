@@ -56,10 +56,12 @@ def _tune_decisions(names: list[str], categories: list[str], quick: bool) -> Dec
     data = load_split("choose", quick)
     scores, truth = fit_and_score(BalancedWinnow(), data), data.held_out.truth
     thresholds = tune_thresholds(scores, truth)
-    slopes = calibrate(scores, truth, thresholds)
+    slopes, midpoints = calibrate(scores, truth, thresholds)
     places = {name: number for number, name in enumerate(names)}
     late = len(names)  # a category that the first two thirds lack gets the median calibration of the others
-    known = Decisions(np.append(thresholds, np.median(thresholds)), np.append(slopes, np.median(slopes)))
+    arrays = (np.append(values, np.median(values)) for values in (thresholds, slopes, midpoints))
+    thresholds, slopes, midpoints = arrays
+    known = Decisions(thresholds, slopes, midpoints=midpoints)
     return known.select_categories([places.get(name, late) for name in categories])
 
 
