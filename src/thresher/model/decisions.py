@@ -4,8 +4,9 @@ All arrays have the shape (documents, categories). Tuned values are part of a mo
 therefore added one by one, and the exponential is the project's own: the same bits on every processor.
 """
 
+import math
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +19,7 @@ from thresher.model.thresholds import Floats, Scores, Truth, tune_thresholds
 
 Ints = NDArray[np.int64]
 
-SLOPES = (1e-3, 1e3)
+SLOPES, TAILS = (1e-3, 1e3), (1.0, 64.0)
 RIVALRIES = (0.1, 0.2, 0.3)
 RIVALRY_GAIN = 0.0005  # in F1 on held-out documents
 MAX_THRESHOLD = 1e40  # larger than any sum of strengths and weights
@@ -30,6 +31,8 @@ _ABOVE_ONE = np.nextafter(1.0, 2.0)
 _FOR_EACH_POSITIVE, _AND_MORE = 6, 20
 _PRIOR_WEIGHTS = (30.0, 3.0)  # in units of documents, of the slope and the offset that all categories share
 _LEAST_SHARE = 0.1  # of the common slope that a category has at least
+_KNEE = -2.9444389791664403  # the logit of 0.05, below which the tail begins
+_BIN, _BINS, _HALVINGS = 0.01, 10_000, 40
 _LITTLE = (1e-3, 1e-3)  # the weights of the prior of that slope and offset: only against equal scores
 _DECIDED_AT_ONCE = 2**12
 
@@ -50,6 +53,8 @@ class Decisions:
     midpoints : array (categories,)
         The raw score at which the probability is 1/2. If empty, it is the threshold, wherever that moves, as in models
         of version 0.1 and where thresholds are fixed.
+    tail : float
+        How many times faster probabilities below 0.05 fall than the slopes say; within TAILS.
     policy : str
         "above": the categories whose scores are above their thresholds. "at-least-one": the same, or the best category
         if none is above. "exactly-one": the best category. "at-most-K", as in "at-most-3": the K best of those above.
@@ -72,6 +77,7 @@ class Decisions:
     rivalry: Floats = field(default_factory=lambda: np.zeros(0))
     policy: str = "above"
     midpoints: Floats = field(default_factory=lambda: np.zeros(0))
+    tail: float = 1.0
 
     def __post_init__(self) -> None:
         if len(self.rivalry) == 0:
@@ -89,6 +95,8 @@ class Decisions:
             raise ParameterError(f"slopes must lie from {SLOPES[0]:g} to {SLOPES[1]:g}")
         if not ((self.rivalry >= 0) & (self.rivalry <= 1)).all():
             raise ParameterError("rivalry must lie from 0 to 1")
+        if not TAILS[0] <= self.tail <= TAILS[1]:
+            raise ParameterError(f"tail must lie from {TAILS[0]:g} to {TAILS[1]:g}")
 
     def cuts(self, scores: Scores) -> Floats:
         """Return the raw score above which each category is accepted.
@@ -125,14 +133,20 @@ class Decisions:
 
     def probabilities(self, scores: Scores) -> Floats:
         """Return the calibrated probabilities, which do not depend on the goal of the thresholds."""
-        return sigmoid(self.slopes * (scores - (self.cuts(scores) + self._measure_shift())))
+        return self._to_probabilities(self.slopes * (scores - (self.cuts(scores) + self._measure_shift())))
 
     def scores_of_pairs(self, scores: Scores, documents: Ints, numbers: Ints, cuts: Floats) -> tuple[Floats, Floats]:
         """Return `reported_scores` and `probabilities` for only these pairs of `documents` and category `numbers`."""
         pair_cuts = cuts[numbers] if cuts.ndim == 1 else cuts[documents, numbers]
         pair_scores = scores[documents, numbers]
         middles = pair_cuts + self._measure_shift()[numbers]
-        return _reported_scores(pair_scores, pair_cuts), sigmoid(self.slopes[numbers] * (pair_scores - middles))
+        logits = self.slopes[numbers] * (pair_scores - middles)
+        return _reported_scores(pair_scores, pair_cuts), self._to_probabilities(logits)
+
+    def _to_probabilities(self, logits: Floats) -> Floats:
+        if self.tail != 1:
+            logits = np.where(logits < _KNEE, _KNEE + self.tail * (logits - _KNEE), logits)
+        return sigmoid(logits)
 
     def _measure_shift(self) -> Floats:
         """Return how far above its threshold each category has the probability 1/2."""
@@ -143,14 +157,15 @@ class Decisions:
         new = {"thresholds": threshold, "slopes": slope, "rivalry": 0.0}
         if len(self.midpoints):
             new["midpoints"] = threshold
-        longer = {name: np.append(getattr(self, name), np.full(count, value)) for name, value in new.items()}
-        return type(self)(**longer, policy=self.policy)
+        longer: dict[str, Any] = {n: np.append(getattr(self, n), np.full(count, value)) for n, value in new.items()}
+        return replace(self, **longer)
 
     def select_categories(self, categories: ArrayLike) -> Self:
         """Return a copy with only these categories, in this order."""
         kept = np.asarray(categories, dtype=np.intp)
-        arrays = (self.thresholds[kept], self.slopes[kept], self.rivalry[kept])
-        return type(self)(*arrays, self.policy, self.midpoints[kept] if len(self.midpoints) else self.midpoints)
+        midpoints = self.midpoints[kept] if len(self.midpoints) else self.midpoints
+        thresholds, slopes, rivalry = self.thresholds[kept], self.slopes[kept], self.rivalry[kept]
+        return replace(self, thresholds=thresholds, slopes=slopes, rivalry=rivalry, midpoints=midpoints)
 
 
 def _reported_scores(scores: Scores, cuts: Floats) -> Floats:
@@ -201,7 +216,7 @@ def tune_decisions(
             chosen, reached = (other, f1) if f1 > reached else (chosen, reached)
     relative = _relative(scores, float(chosen.rivalry.max(initial=0.0)))
     slopes, midpoints = calibrate(relative, truth, chosen.thresholds)
-    return replace(chosen, slopes=slopes, midpoints=midpoints)
+    return replace(chosen, slopes=slopes, midpoints=midpoints, tail=fit_tail(slopes * (relative - midpoints), truth))
 
 
 def _relative(scores: Scores, share: float) -> Scores:
@@ -249,6 +264,22 @@ def calibrate(scores: Scores, truth: Truth, thresholds: Floats) -> tuple[Floats,
         midpoints[category] = -(share * common[1] + shift) / slopes[category]
     midpoints = np.clip(midpoints * spread + mean, -MAX_THRESHOLD, MAX_THRESHOLD)
     return np.clip(slopes / spread, *SLOPES), midpoints
+
+
+def fit_tail(logits: Floats, truth: Truth) -> float:
+    """Return the tail with which the probabilities below 0.05 add up to the number of positives among them.
+
+    The slopes are fitted on the highest scores of each category. Most of the others are further below than they say.
+    """
+    low = logits < _KNEE
+    places = np.minimum((_KNEE - logits[low]) / _BIN, _BINS - 1).astype(np.int64)
+    counts, below = np.bincount(places, minlength=_BINS), (np.arange(_BINS) + 0.5) * _BIN
+    wanted, (least, most) = int(np.count_nonzero(truth & low)) + 1, TAILS
+    for _ in range(_HALVINGS):
+        tail = (least + most) / 2
+        expected = math.fsum(counts * sigmoid(_KNEE - tail * below))  # exact, so the same on every processor
+        least, most = (tail, most) if expected > wanted else (least, tail)
+    return least
 
 
 def _take_highest(scores: Scores, truth: Truth) -> tuple[Floats, Truth]:

@@ -45,6 +45,8 @@ def pack(model: ModelState) -> tuple[dict[str, Any], Arrays]:
         "n_documents": model.features.n_documents,
         "documents_seen": model.reservoir.seen,
     }
+    if model.decisions.tail != 1:
+        packed["tail"] = model.decisions.tail
     if model.settings.choose != "nothing":
         trials = [list(trial) for trial in model.trials]
         how = {"choose": model.settings.choose, "given": sorted(model.given)}
@@ -150,7 +152,8 @@ def unpack(packed: Mapping[str, Any], arrays: Arrays, model: ModelState) -> None
     thresholds, slopes = arrays["decisions.thresholds"], arrays["decisions.slopes"]
     rivalry = arrays.get("decisions.rivalry", np.zeros(len(thresholds)))
     midpoints = arrays.get("decisions.midpoints", np.zeros(0))
-    model.decisions = Decisions(thresholds, slopes, rivalry, packed["policy"], midpoints)
+    tail = float(packed.get("tail", 1.0))
+    model.decisions = Decisions(thresholds, slopes, rivalry, packed["policy"], midpoints, tail)
     model.reservoir = _unpack_reservoir(arrays, int(packed["documents_seen"]), model)
     if packed["fitted"] is True:
         _unpack_learner(model, packed, arrays)

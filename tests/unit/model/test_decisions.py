@@ -20,6 +20,7 @@ from thresher.model.decisions import (
     SLOPES,
     Decisions,
     calibrate,
+    fit_tail,
     tune_decisions,
 )
 from thresher.model.goals import parse_goal
@@ -495,6 +496,40 @@ def test_few_positives_leave_a_category_near_the_curve_of_all() -> None:
     assert np.allclose(found.midpoints, common[1], atol=0.3)
 
 
+LOGIT_OF_5_PERCENT = float(np.log(0.05 / 0.95))
+
+
+def test_low_probabilities_add_up_to_the_number_of_positives_among_them() -> None:
+    """Most scores of real text lie far below those that the curves are fitted on."""
+    rng = np.random.default_rng(3)
+    logits = (LOGIT_OF_5_PERCENT - rng.exponential(1.0, size=(4000, 5))).astype(np.float32)
+    truth = rng.random(logits.shape) < sigmoid(LOGIT_OF_5_PERCENT + 4 * (logits - LOGIT_OF_5_PERCENT))
+    tail = fit_tail(logits.astype(np.float64), truth)
+    found = Decisions(np.zeros(5), np.ones(5), midpoints=np.zeros(5), tail=tail).probabilities(logits)
+    assert 3.5 < tail < 4.5
+    assert abs(found.sum() - truth.sum()) < 3
+    assert fit_tail(logits.astype(np.float64), rng.random(logits.shape) < sigmoid(logits)) < 1.1
+
+
+def test_the_tail_leaves_the_order_and_the_probabilities_of_5_percent_and_more() -> None:
+    scores = np.linspace(-9, 9, 400, dtype=np.float32)[:, np.newaxis]
+    plain = Decisions(np.zeros(1), np.ones(1), midpoints=np.zeros(1))
+    steep, flat = replace(plain, tail=5.0).probabilities(scores), plain.probabilities(scores)
+    assert (np.diff(steep[:, 0]) > 0).all()
+    assert (steep[flat >= 0.05] == flat[flat >= 0.05]).all()
+    assert (steep[flat < 0.05] < flat[flat < 0.05]).all()
+    pairs = replace(plain, tail=5.0).scores_of_pairs(
+        scores, np.arange(400), np.zeros(400, dtype=np.int64), plain.thresholds
+    )
+    assert (pairs[1] == steep[:, 0]).all()
+
+
+@pytest.mark.parametrize("tail", [0.5, 65.0, float("nan")])
+def test_a_tail_outside_its_range_is_refused(tail: float) -> None:
+    with pytest.raises(ParameterError, match="tail must lie from 1 to 64"):
+        Decisions(np.zeros(1), np.ones(1), tail=tail)
+
+
 def test_without_positives_the_probability_is_a_half_at_the_threshold() -> None:
     found = calibrated(np.zeros((9, 2), dtype=np.float32), np.zeros((9, 2), dtype=np.bool_), threshold=0.7)
     assert (found.slopes.tolist(), found.midpoints.tolist()) == ([1.0, 1.0], [0.7, 0.7])
@@ -518,6 +553,8 @@ def test_bits_are_fixed() -> None:
         "0x1.11e4525d3d3bdp+1",
         "0x1.1691f06b30579p+1",
     ]
+    slopes, midpoints = np.split(curves, 2)
+    assert fit_tail(slopes * (scores - midpoints), truth).hex() == "0x1.03d50db3ae000p+0"
 
 
 # -- rivalry -----------------------------------------------------------------------------------------------------------

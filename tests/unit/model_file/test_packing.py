@@ -419,6 +419,8 @@ BAD_SETTINGS: dict[str, dict[str, Any]] = {
     "seen negative": {"documents_seen": -(10**9)},
     "seen fewer than kept": {"documents_seen": 3},
     "seen a fraction": {"documents_seen": 200.5},
+    "tail below 1": {"tail": 0.5},
+    "tail a text": {"tail": "steep"},
     "a setting too many": {"extra": 1},
 }
 BAD_INNER: dict[str, dict[str, Any]] = {
@@ -430,6 +432,8 @@ BAD_INNER: dict[str, dict[str, Any]] = {
     "analyser of wrong type": {"analyser": 3},
     "analyser a list": {"analyser": ["words"]},
     "analyser null": {"analyser": None},
+    "tail below 1": {"tail": 0.5},
+    "tail a text": {"tail": "steep"},
     "a setting too many": {"extra": 1},
     "theta a text": {"theta": "1"},
     "theta negative": {"theta": -1.0},
@@ -464,7 +468,7 @@ def test_settings_of_the_learner_that_make_no_sense_are_refused(inner: dict[str,
     assert_refused(tmp_path / "m")
 
 
-@pytest.mark.parametrize("name", sorted(packed()[0]))
+@pytest.mark.parametrize("name", sorted(packed()[0].keys() - {"tail"}))
 def test_a_missing_setting_is_refused(name: str, tmp_path: Path) -> None:
     crafted(tmp_path / "m", without=name)
     assert_refused(tmp_path / "m")
@@ -511,6 +515,13 @@ def test_midpoints_come_back_and_may_be_missing(tmp_path: Path) -> None:
     moved = replace(old, thresholds=old.thresholds + 1)
     scores = np.ones((1, len(old.thresholds)), dtype=np.float32)
     assert (moved.probabilities(scores) < old.probabilities(scores)).all()
+
+
+def test_the_tail_comes_back(tmp_path: Path) -> None:
+    model = Categorizer(analyser="words").fit(*TRAIN)
+    model.state.decisions = replace(model.state.decisions, tail=2.5)
+    model.save(tmp_path / "m")
+    assert Categorizer.load(tmp_path / "m").state.decisions.tail == 2.5
 
 
 def replace_rivalry(model: Categorizer, share: float) -> Categorizer:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from thresher.kernels.reproducible_math import sigmoid
 from thresher.learners import BalancedWinnow
-from thresher.model.decisions import Decisions, calibrate
+from thresher.model.decisions import Decisions, calibrate, fit_tail
 from thresher.model.thresholds import tune_thresholds
 from thresher.support.progress import Report
 from thresher_reproduction.claims.claim import Claim, Plot, Series, track_stages
@@ -57,11 +57,12 @@ def _tune_decisions(names: list[str], categories: list[str], quick: bool) -> Dec
     scores, truth = fit_and_score(BalancedWinnow(), data), data.held_out.truth
     thresholds = tune_thresholds(scores, truth)
     slopes, midpoints = calibrate(scores, truth, thresholds)
+    tail = fit_tail(slopes * (scores - midpoints), truth)
     places = {name: number for number, name in enumerate(names)}
     late = len(names)  # a category that the first two thirds lack gets the median calibration of the others
     arrays = (np.append(values, np.median(values)) for values in (thresholds, slopes, midpoints))
     thresholds, slopes, midpoints = arrays
-    known = Decisions(thresholds, slopes, midpoints=midpoints)
+    known = Decisions(thresholds, slopes, midpoints=midpoints, tail=tail)
     return known.select_categories([places.get(name, late) for name in categories])
 
 
